@@ -9,7 +9,7 @@ const program = new URL("../support/catalogue_program.ts", import.meta.url).path
 const { clock, files, stores } = createWorld({ main: import.meta.url, flags: [] });
 const { signal } = new AbortController();
 
-Deno.test("CatalogueStore has the old catalogue or the new one after kill -9 at any moment of an update", async () => {
+Deno.test("CatalogueStore keeps the old or the new catalogue after kill -9 at any moment of an update", async () => {
   await using place = await Place.make();
   await place.store.put(storedCatalogue("main", 2000, 300), { signal });
   const seen = new Set<number>();
@@ -33,7 +33,7 @@ Deno.test("CatalogueStore has the old catalogue or the new one after kill -9 at 
   assert.deepEqual(await place.read(), ["main 3000 300"]);
 });
 
-Deno.test("CatalogueStore takes two updates at once, of one catalogue and of two", async () => {
+Deno.test("CatalogueStore accepts two concurrent updates, of one catalogue and of two", async () => {
   await using place = await Place.make();
   await using one = place.start(["put", place.directory, "main", "2000", "400", "15"]);
   await using two = place.start(["put", place.directory, "main", "2100", "400", "15"]);
@@ -56,7 +56,7 @@ Deno.test("CatalogueStore takes two updates at once, of one catalogue and of two
   assert.equal(last, "other 2214 400");
 });
 
-Deno.test("CatalogueStore lets nobody else look into its directory", async () => {
+Deno.test("CatalogueStore closes its directory to other users", async () => {
   await using place = await Place.make();
   await place.store.put(storedCatalogue("main", 2000, 1), { signal });
   const mode = async (path: string) => ((await Deno.stat(path)).mode ?? 0) & 0o777;
@@ -64,7 +64,7 @@ Deno.test("CatalogueStore lets nobody else look into its directory", async () =>
   assert.equal(await mode(`${place.directory}/snapshot.json`), 0o600);
 });
 
-Deno.test("CatalogueStore goes on after its store was damaged on the disk", async () => {
+Deno.test("CatalogueStore works after damage of its store on the disk", async () => {
   await using place = await Place.make();
   await place.store.put(storedCatalogue("main", 2000, 100), { signal });
   const path = `${place.directory}/catalogue.kv`;
@@ -79,7 +79,7 @@ Deno.test("CatalogueStore goes on after its store was damaged on the disk", asyn
   assert.deepEqual(await place.read(), ["main 2001 100"]);
 });
 
-Deno.test("CatalogueStore reads the copy whatever is damaged in the store, and is never ended by Deno", async () => {
+Deno.test("CatalogueStore reads the copy for any damage of the store, and Deno never ends it", async () => {
   await using place = await Place.make();
   await place.store.put(storedCatalogue("main", 2000, 300), { signal });
   const path = `${place.directory}/catalogue.kv`;
@@ -92,7 +92,7 @@ Deno.test("CatalogueStore reads the copy whatever is damaged in the store, and i
   }
 });
 
-/** Bytes changed here and there, a stretch of zeros, or an early end; the same each time. */
+/** Changed bytes, a stretch of zeros, or an early end; deterministic. */
 function damaged(whole: Uint8Array<ArrayBuffer>, round: number): Uint8Array<ArrayBuffer> {
   let state = round;
   const random = (below: number) => (state = (state * 48271) % 2147483647) % below;
@@ -107,7 +107,7 @@ function damaged(whole: Uint8Array<ArrayBuffer>, round: number): Uint8Array<Arra
   return bytes;
 }
 
-Deno.test("CatalogueStore reads the copy where it may write nothing", async () => {
+Deno.test("CatalogueStore reads the copy without write permission", async () => {
   await using place = await Place.make();
   await place.store.put(storedCatalogue("main", 2000, 10), { signal });
   await using reader = place.start(["read", place.directory], { mayWrite: false });
@@ -116,7 +116,7 @@ Deno.test("CatalogueStore reads the copy where it may write nothing", async () =
 });
 
 namespaceTest(
-  "CatalogueStore keeps the old catalogue on a full disk, says so, and goes on when there is room",
+  "CatalogueStore keeps the old catalogue on a full disk, reports that, and works again when there is room",
   "--mount",
   async (wrap) => {
     await using place = await Place.make();
@@ -141,7 +141,7 @@ namespaceTest(
 );
 
 namespaceTest(
-  "CatalogueStore reads what is in a read-only place, and cannot store there",
+  "CatalogueStore reads a read-only directory, and cannot store there",
   "--mount",
   async (wrap) => {
     await using place = await Place.make();
@@ -206,7 +206,7 @@ class Place implements AsyncDisposable {
     return new Writer(new Deno.Command(path, { args: rest, stdin: "null", stdout: "piped" }).spawn());
   }
 
-  /** What a script of commands says, in a namespace of its own. */
+  /** The output of a script of commands in a separate namespace. */
   async lines([path = "", ...args]: Under, script: string): Promise<string[]> {
     const command = new Deno.Command(path, { args: [...args, "bash", "-c", script], stderr: "inherit" });
     return new TextDecoder().decode((await command.output()).stdout).trim().split("\n");

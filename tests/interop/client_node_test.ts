@@ -23,10 +23,10 @@ import { peerTest } from "../support/peers.ts";
 import { denoDirectory, Household } from "../support/postern_process.ts";
 import { echoServer } from "../support/target_server.ts";
 
-// `@kubernetes/client-node` as one more real client: its reader of kubeconfigs beside ours, and its watches and forwards
-// through a real door, and at the stand-ins that our own client is tested with.
+// `@kubernetes/client-node` as another real client: it reads kubeconfigs, watches and forwards through a real
+// instance, and with the test servers of our own client.
 
-/** What it says, line by line; a failure tells what it said of it. */
+/** Returns its output line by line; on failure, its error output. */
 async function clientNode(
   module: string,
   args: readonly string[],
@@ -55,7 +55,7 @@ async function clientNode(
 
 const v1 = "client.authentication.k8s.io/v1";
 
-/** Further kubeconfigs than those that the tests of our reader have. */
+/** More kubeconfigs than the tests of our reader have. */
 const more: Readonly<Record<string, string>> = {
   "a plugin": kubeconfigOf({
     user: {
@@ -67,7 +67,7 @@ const more: Readonly<Record<string, string>> = {
   }),
   "a name and a password": kubeconfigOf({ user: { username: "me", password: "a b" } }),
   "a plain server with a path": kubeconfigOf({ server: "http://127.0.0.1:8001/k8s/clusters/c-1" }),
-  "what postern writes": await writtenKubeconfig({
+  "a file that postern writes": await writtenKubeconfig({
     apiVersion: "v1",
     kind: "Config",
     clusters: [{
@@ -99,7 +99,7 @@ const fixtures = [
   ...["../fuzz/corpus/kubeconfig/kubectl-config", "../earlier/0.0.9/.kube/config"],
 ];
 
-/** Ours refuses as kubectl does, and client-node does not look. */
+/** We reject these as kubectl does; client-node does not check them. */
 const unchecked = [
   ...["what is no mapping", "contexts that are no list", "an unknown user", "a server that is none"],
   ...["a proxy that is none", "an authority that is not to be checked", "a certificate without a key"],
@@ -111,17 +111,17 @@ const unchecked = [
   ],
 ];
 
-/** Ours reads as kubectl does, and client-node refuses: keys that stand twice, and entries without a name. */
+/** We accept these as kubectl does; client-node rejects them: duplicate keys, and entries without a name. */
 const tooMuchForIt = ["merged", "nameless"];
 
 peerTest(
-  "client-node merges kubeconfigs as we do, each with paths of its own",
+  "client-node merges kubeconfigs as we do, each with its own paths",
   ["client_node"],
   async (paths) => {
     const directory = await Deno.makeTempDir({ prefix: "kubeconfigs-" });
     try {
       const files = [`${directory}/one/config`, `${directory}/two/config`];
-      // It refuses names that stand in both, of which kubectl and we take the first.
+      // client-node rejects duplicate names; kubectl and we use the first one.
       const other = kubeconfigOf({ user: { "client-certificate": "crt", "client-key": "key" } });
       for (const name of ["one", "two"]) await Deno.mkdir(`${directory}/${name}`);
       await Deno.writeTextFile(files[0] ?? "", kubeconfigs.dataAndFiles);
@@ -137,7 +137,7 @@ peerTest(
 );
 
 peerTest(
-  "client-node reads the kubeconfigs of our tests as we do, or both refuse them",
+  "client-node reads the kubeconfigs of our tests as we do, or both reject them",
   ["client_node"],
   async (peers, t) => {
     const directory = await Deno.makeTempDir({ prefix: "kubeconfigs-" });
@@ -171,7 +171,7 @@ peerTest(
   },
 );
 
-/** What ours makes of a kubeconfig, in the words of both. */
+/** Reads a kubeconfig with our reader, in a common form. */
 async function read(...paths: readonly string[]): Promise<ReadFile> {
   try {
     const config = await readKubeConfig(createFiles(systemClock), paths);
@@ -210,7 +210,7 @@ function pem(source: PemSource | undefined): ReadPem {
 }
 
 peerTest(
-  "client-node lists, watches and forwards through a door, at a real API server",
+  "client-node lists, watches and forwards through postern, with a real API server",
   ["kubernetes", "client_node"],
   async ({ kubernetes, client_node }, t) => {
     await using cluster = await KubeCluster.start(kubernetes, { linger: "none" });
@@ -271,17 +271,17 @@ peerTest(
           "ADDED echo",
           "ADDED kubernetes",
         ]);
-        const text = "over the door\n".repeat(20_000);
+        const text = "over postern\n".repeat(20_000);
         const said = await clientNode(client_node, ["forward", kubeconfig, "default", "echo", "7"], text);
         assert.ok(`${said.join("\n")}\n` === text, `${said.length} lines`);
-        // The door has seen all three.
+        // The instance has logged all three.
         await instance.says(new RegExp(`(?:conn\\.done .*protocol=${protocol} [^]*){3}`));
       });
     }
   },
 );
 
-peerTest("client-node watches and forwards at the stand-ins that our own client is tested with", [
+peerTest("client-node watches and forwards with the test servers of our own client", [
   "client_node",
 ], async ({ client_node }, t) => {
   await using tasks = new Tasks(undefined, (error) => {
@@ -304,7 +304,7 @@ peerTest("client-node watches and forwards at the stand-ins that our own client 
   watched.end();
   await using api = new FakeKubeApi(async ({ path, fields, target, conn }) => {
     if (!path.endsWith("/portforward")) return watched;
-    // It knows five protocols; a server takes one of them.
+    // client-node offers five protocols; a server selects one.
     assert.ok(fields.tokens("Sec-WebSocket-Protocol").includes("v4.channel.k8s.io"));
     const asked = [
       ["Sec-WebSocket-Key", fields.get("Sec-WebSocket-Key") ?? ""],
@@ -330,7 +330,7 @@ peerTest("client-node watches and forwards at the stand-ins that our own client 
   try {
     assert.ok("port" in front.endpoint);
     const server = `http://127.0.0.1:${front.endpoint.port}`;
-    // Without that it takes no server without TLS.
+    // Without this, client-node rejects a server without TLS.
     const cluster = { "insecure-skip-tls-verify": true };
     await Deno.writeTextFile(kubeconfig, kubeconfigOf({ server, cluster, user: { token: "secret" } }));
     await t.step("a watch that the server ends", async () => {
@@ -342,7 +342,7 @@ peerTest("client-node watches and forwards at the stand-ins that our own client 
         "true",
       ]);
     });
-    await t.step("a forward, each in a WebSocket of its own", async () => {
+    await t.step("forwards, each in a separate WebSocket", async () => {
       const said = await clientNode(
         client_node,
         ["forward", kubeconfig, "shop", "web-0", "80"],

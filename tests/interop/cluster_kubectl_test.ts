@@ -6,7 +6,7 @@ import { Household } from "../support/postern_process.ts";
 import { testTls } from "../support/tls_files.ts";
 
 peerTest(
-  "kubectl reaches a real API server through the door, as the facts of the cluster say",
+  "kubectl reaches a real API server through postern, by the cluster's facts",
   ["kubectl", "kubernetes", "lieutenant"],
   async ({ kubectl, ...paths }, t) => {
     await using server = await Lieutenant.start({
@@ -29,7 +29,7 @@ peerTest(
     const env = { PATH: `${kubectl.replace(/\/[^/]*$/, "")}:/usr/bin:/bin` };
     const command = ["get", "clusters.syn.tools", "-n", "lieutenant", "-o", "name"];
     const found = "cluster.syn.tools/c-one\n";
-    await t.step("the door that runs", async () => {
+    await t.step("through the running instance", async () => {
       await using instance = await home.instance();
       const { code, stdout, stderr } = await home.run(["clusters", "real", "kubectl", ...command], { env });
       assert.deepEqual([code, stdout, stderr], [0, found, ""]);
@@ -37,11 +37,11 @@ peerTest(
         new RegExp(`conn\\.done .*protocol=socks5 target=${server.kubernetes} .*outcome=done`),
       );
     });
-    await t.step("a door of its own where none runs", async () => {
+    await t.step("through a temporary instance", async () => {
       const { code, stdout, stderr } = await home.run(["kubectl", "c-real", ...command], { env });
       assert.deepEqual([code, stdout], [0, found], stderr);
     });
-    await t.step("a file, and what one may not do", async () => {
+    await t.step("with a file, and a forbidden request", async () => {
       await using _instance = await home.instance();
       const path = `${home.directory}/k.yaml`;
       assert.equal((await home.run(["kubeconfig", "--file", path])).code, 0);

@@ -15,7 +15,7 @@ const ways: readonly { name: string; args: readonly string[]; protocol: string }
   { name: "--proxytunnel (CONNECT)", args: ["--proxytunnel", "--proxy"], protocol: "http" },
 ];
 
-peerTest("curl comes through the door by every protocol", ["curl"], async ({ curl }) => {
+peerTest("curl connects through postern with every protocol", ["curl"], async ({ curl }) => {
   await using home = await Household.open();
   await home.configure("default: direct\n");
   await using site = new WebSite();
@@ -38,7 +38,7 @@ peerTest("curl comes through the door by every protocol", ["curl"], async ({ cur
 });
 
 peerTest(
-  "curl gets a few interim responses of an origin that sends them without end",
+  "curl gets a few interim responses of an origin that sends them endlessly",
   ["curl"],
   async ({ curl }) => {
     await using home = await Household.open();
@@ -60,7 +60,7 @@ peerTest(
 );
 
 peerTest(
-  "curl reaches an https site by every protocol, and its certificate is the site's own",
+  "curl reaches an https site with every protocol, and gets the site's own certificate",
   ["curl"],
   async ({ curl }) => {
     await using home = await Household.open();
@@ -88,11 +88,11 @@ peerTest(
   },
 );
 
-peerTest("curl comes through a door on a unix socket", ["curl"], async ({ curl }) => {
+peerTest("curl connects through a unix socket listener", ["curl"], async ({ curl }) => {
   await using home = await Household.open();
   await home.configure("default: direct\n");
   await using site = new WebSite();
-  const path = `${home.directory}/door.sock`;
+  const path = `${home.directory}/postern.sock`;
   await using instance = home.start(["proxy", "--listen-unix", path]);
   await instance.ready;
   const { code, stdout, stderr } = await runPeer(curl, [
@@ -127,7 +127,7 @@ peerTest("curl sends a chunked body that waits for 100 Continue", ["curl"], asyn
 });
 
 for (const { name, args } of ways) {
-  peerTest(`curl ${name} moves 20 MB each way unchanged`, ["curl"], async ({ curl }) => {
+  peerTest(`curl ${name} transfers 20 MB each way unchanged`, ["curl"], async ({ curl }) => {
     await using home = await Household.open();
     await home.configure("default: direct\n");
     await using site = new WebSite();
@@ -146,7 +146,7 @@ for (const { name, args } of ways) {
 }
 
 peerTest(
-  "curl's second request is answered on the same connection, and Host is the site's",
+  "curl's second request uses the same connection, and Host is the site's",
   ["curl"],
   async (
     { curl },
@@ -190,7 +190,7 @@ peerTest(
   },
 );
 
-peerTest("curl signs in at a door with users, by HTTP and by SOCKS5", ["curl"], async ({ curl }) => {
+peerTest("curl signs in to a listener with users, by HTTP and by SOCKS5", ["curl"], async ({ curl }) => {
   await using home = await Household.open();
   await Deno.writeTextFile(`${home.directory}/password`, "s3cret\n");
   await home.configure(

@@ -5,9 +5,9 @@ import { peerTest, skippedTest } from "../support/peers.ts";
 import { compiled, denoDirectory, type Ended, Household, Instance } from "../support/postern_process.ts";
 
 const script = new URL("../../scripts/deb.ts", import.meta.url).pathname;
-const name = "dpkg installs the package, upgrades it under a door that runs, and removes it";
+const name = "dpkg installs the package, upgrades it under a running instance, and removes it";
 const program = compiled();
-if (program === undefined) skippedTest(name, "only on a compiled program: POSTERN_BIN names none");
+if (program === undefined) skippedTest(name, "only for a compiled program: POSTERN_BIN is not set");
 else {
   peerTest(name, ["dpkg", "bash"], async ({ dpkg, bash }, t) => {
     const directory = await Deno.makeTempDir({ prefix: "deb-" });
@@ -35,7 +35,7 @@ else {
       );
       return said.replace(/^package: /, "");
     };
-    // A system with nothing on it: what the package depends on is this one's.
+    // An empty system, except for the dependencies of the package, which come from this machine.
     for (const path of ["var/lib/dpkg/info", "var/lib/dpkg/updates"]) {
       await Deno.mkdir(`${root}/${path}`, { recursive: true });
     }
@@ -46,7 +46,7 @@ else {
     const postern = async (...args: readonly string[]): Promise<Ended> =>
       await runPeer(bash, ["-c", 'exec "$@"', "bash", installed, ...args], { env: home.commandLine([]).env });
 
-    await t.step("what it holds is whole, and runs", async () => {
+    await t.step("the package is complete, and the program runs", async () => {
       await manage("--install", await make("--version", "0.0.1"));
       assert.equal(await manage("--verify", "postern"), "");
       assert.match((await postern("--version")).stdout, /^postern \d/);
@@ -54,7 +54,7 @@ else {
       assert.ok(manual.some(({ name }) => name === "postern-proxy.1.gz"));
     });
 
-    await t.step("bash completes its words", async () => {
+    await t.step("bash completes its commands", async () => {
       const completions = `${root}/usr/share/bash-completion/completions/postern`;
       const lines =
         `PATH=${root}/usr/bin:$PATH; . ${completions}; COMP_WORDS=(postern expl); COMP_CWORD=1; ` +
@@ -70,7 +70,7 @@ else {
     const before = await clusters();
     assert.match(before, /c-lab-1/);
 
-    await t.step("an upgrade leaves the door that runs, its state, and what is stored", async () => {
+    await t.step("an upgrade keeps the running instance, its state and its stored data", async () => {
       const child = new Deno.Command(bash, {
         args: ["-c", 'exec "$@"', "bash", installed, "proxy", "--listen", "127.0.0.1:0"],
         env: { ...home.commandLine([]).env },
@@ -91,7 +91,7 @@ else {
       assert.equal((await instance.ended).code, 0);
     });
 
-    await t.step("nothing is left when it is removed, but for what is the person's", async () => {
+    await t.step("removal leaves only the user's own files", async () => {
       await manage("--remove", "postern");
       await assert.rejects(Deno.stat(`${root}/usr`), Deno.errors.NotFound);
       assert.ok((await Deno.stat(`${home.places.cache}/catalogue/snapshot.json`)).isFile);

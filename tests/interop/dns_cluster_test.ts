@@ -5,9 +5,9 @@ import { pod, service } from "../support/kube_objects.ts";
 import { eventuallyInCluster } from "../support/kube_processes.ts";
 import { peerTest } from "../support/peers.ts";
 
-// What dig is told of the Services of a real cluster, through the real program: the door holds them by its watches.
+// Queries the DNS helper with dig for the Services of a real cluster; postern knows them from its watches.
 
-peerTest("dig is told of the Services of a cluster", ["kubernetes", "curl", "dig"], async (peers, t) => {
+peerTest("dig resolves the Services of a cluster", ["kubernetes", "curl", "dig"], async (peers, t) => {
   await using kube = await KubeHome.open(peers, { serviceNetworks: "10.96.0.0/16,fd00:10:96::/112" });
   const { cluster, home } = kube;
   await using site = new NamedServer("the shop");
@@ -76,7 +76,7 @@ routes:
     readonly additionals?: readonly string[];
   }[] = [
     { name: "a Service", ask: [web], answers: [`${web}. 5 IN A 10.96.0.77`] },
-    { name: "an IPv6 address of it", ask: [web, "AAAA"], authorities: [zone("cluster.local")] },
+    { name: "its IPv6 address", ask: [web, "AAAA"], authorities: [zone("cluster.local")] },
     {
       name: "no Service",
       ask: ["no.shop.svc.cluster.local"],
@@ -85,18 +85,18 @@ routes:
     },
     { name: "another suffix", ask: ["www.example.com"], status: "REFUSED" },
     {
-      name: "a namespace has names below it",
+      name: "a namespace with Services exists",
       ask: ["shop.svc.cluster.local"],
       authorities: [zone("cluster.local")],
     },
     {
-      name: "one without Services has not",
+      name: "a namespace without Services does not exist",
       ask: ["empty.svc.cluster.local"],
       status: "NXDOMAIN",
       authorities: [zone("cluster.local")],
     },
     { name: "a Service of both families", ask: ["two.shop.svc"], answers: [`two.shop.svc. 5 IN A ${four}`] },
-    { name: "its other address", ask: ["two.shop.svc", "AAAA"], answers: [`two.shop.svc. 5 IN AAAA ${six}`] },
+    { name: "its IPv6 address", ask: ["two.shop.svc", "AAAA"], answers: [`two.shop.svc. 5 IN AAAA ${six}`] },
     {
       name: "the suffix of a cluster",
       ask: ["web.lab.internal"],
@@ -120,7 +120,7 @@ routes:
       answers: ["db.shop.svc.cluster.local. 5 IN A 10.244.7.7"],
     },
     {
-      name: "a pod of it by its hostname",
+      name: "one of its pods by hostname",
       ask: ["db-0.db.shop.svc.cluster.local"],
       answers: ["db-0.db.shop.svc.cluster.local. 5 IN A 10.244.7.7"],
     },
@@ -147,7 +147,7 @@ routes:
       answers: ["77.0.96.10.in-addr.arpa. 5 IN PTR web.shop.svc.lab.internal."],
     },
   ];
-  // A door that cannot reach the cluster need not be asked for all the rest.
+  // If the instance cannot reach the cluster, the remaining queries would all fail.
   assert.equal((await dig(peers.dig, port, web)).status, "NOERROR", instance.stderr);
   for (const { name, ask, status = "NOERROR", answers = [], authorities = [], additionals = [] } of cases) {
     await t.step(name, async () => {
@@ -164,25 +164,36 @@ routes:
       );
     });
   }
-  await t.step("the address that a name has is a way into the cluster", async () => {
+  await t.step("a connection to a resolved address goes into the cluster", async () => {
     const { answers: [line = ""] } = await dig(peers.dig, port, "web.shop.svc");
     const address = / A (\S+)$/.exec(line)?.[1] ?? assert.fail(line);
     const fetched = await kube.fetch(instance, `http://${address}/`);
     assert.equal(fetched.body, "the shop", fetched.said);
   });
-  await t.step("a Service that comes is known when its watch has told", async () => {
+  await t.step("a new Service resolves after its watch event", async () => {
     await cluster.apply(
       service({ name: "late", namespace: "shop", clusterIps: ["10.96.0.99"], ports: http }),
     );
-    await eventuallyInCluster("late is answered", async () => {
+    await eventuallyInCluster("late resolves", async () => {
       return (await dig(peers.dig, port, "late.shop.svc")).answers.includes(
         "late.shop.svc. 5 IN A 10.96.0.99",
       );
     });
   });
-  await t.step("a cluster that may not be asked is a failure, and is told", async () => {
-    const nobody = await cluster.writeKubeconfig({ namespace: "shop", token: cluster.token("nobody") });
-    const args = ["--listen-dns", "127.0.0.1:0", "--kubernetes", "--kubeconfig", nobody, "--id", "nobody"];
+  await t.step("a cluster without permission is a failure, and postern reports it", async () => {
+    const unauthorized = await cluster.writeKubeconfig({
+      namespace: "shop",
+      token: cluster.token("unauthorized"),
+    });
+    const args = [
+      "--listen-dns",
+      "127.0.0.1:0",
+      "--kubernetes",
+      "--kubeconfig",
+      unauthorized,
+      "--id",
+      "unauthorized",
+    ];
     await using other = await home.instance(["--config", "/dev/null", ...args]);
     const own = Number((await other.ready).find((one) => one.startsWith("dns:"))?.split(":").at(-1));
     assert.equal((await dig(peers.dig, own, "web.shop.svc")).status, "SERVFAIL");

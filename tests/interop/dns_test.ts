@@ -7,7 +7,7 @@ import { Household, type Instance } from "../support/postern_process.ts";
 
 const zoneText = "postern.invalid. nobody.invalid. 1 3600 600 86400 5";
 
-/** Names that go through a proxy which nobody runs: what DNS says of them needs no way. */
+/** Names that route to a proxy which does not run: DNS answers need no connection to it. */
 const config = `
 listen: { mixed: "127.0.0.1:0", dns: "127.0.0.1:0", admin: "127.0.0.1:0" }
 transports: { up: { proxy: { url: "socks5h://127.0.0.1:1" } } }
@@ -23,7 +23,7 @@ async function dnsPort(instance: Instance): Promise<number> {
   return Number(address?.slice("dns:127.0.0.1:".length) ?? assert.fail("no port for DNS"));
 }
 
-/** A door as the configuration says, with a free port for each listener. */
+/** An instance with this configuration and a free port for each listener. */
 async function start(home: Household): Promise<Instance> {
   const instance = home.start(["proxy"]);
   await instance.ready;
@@ -44,7 +44,7 @@ const questions: {
     answers: [/^db\.corp\.example\. 60 IN A 198\.1[89]\.\d+\.\d+$/],
   },
   {
-    name: "the same by TCP",
+    name: "the same over TCP",
     ask: ["+tcp", "db.corp.example"],
     status: "NOERROR",
     answers: [/^db\.corp\.example\. 60 IN A 198\./],
@@ -61,14 +61,24 @@ const questions: {
     status: "NOERROR",
     answers: [/^DB\.Corp\.eXample\. 60 IN A 198\./],
   },
-  { name: "any record of it", ask: ["db.corp.example", "ANY"], status: "NOERROR", answers: [/ IN A 198\./] },
   {
-    name: "an IPv6 address of it",
+    name: "any record of a routed name",
+    ask: ["db.corp.example", "ANY"],
+    status: "NOERROR",
+    answers: [/ IN A 198\./],
+  },
+  {
+    name: "an IPv6 address of a routed name",
     ask: ["db.corp.example", "AAAA"],
     status: "NOERROR",
     soa: "corp.example",
   },
-  { name: "an MX record of it", ask: ["db.corp.example", "MX"], status: "NOERROR", soa: "corp.example" },
+  {
+    name: "an MX record of a routed name",
+    ask: ["db.corp.example", "MX"],
+    status: "NOERROR",
+    soa: "corp.example",
+  },
   {
     name: "the SOA of a domain",
     ask: ["corp.example", "SOA"],
@@ -76,7 +86,7 @@ const questions: {
     soa: "corp.example",
   },
   {
-    name: "a name of our own domain",
+    name: "a name of postern's own domain",
     ask: ["x.own.example"],
     status: "NOERROR",
     answers: [/^x\.own\.example\. 60 IN A 198\./],
@@ -88,24 +98,24 @@ const questions: {
     answers: [/ IN A 198\./],
   },
   {
-    name: "the apex of what is only below it",
+    name: "the apex of a rule for subdomains only",
     ask: ["below.example"],
     status: "NOERROR",
     soa: "below.example",
   },
   {
-    name: "what is no host's name",
+    name: "a name that is not a host's",
     ask: ["_x._tcp.corp.example", "SRV"],
     status: "NXDOMAIN",
     soa: "corp.example",
   },
-  { name: "a name of others", ask: ["www.example.com"], status: "REFUSED" },
-  { name: "a name that only ends alike", ask: ["notcorp.example"], status: "REFUSED" },
+  { name: "a name without a route", ask: ["www.example.com"], status: "REFUSED" },
+  { name: "a name with a similar ending", ask: ["notcorp.example"], status: "REFUSED" },
   { name: "an exclusion", ask: ["public.corp.example"], status: "REFUSED" },
   { name: "the root", ask: [".", "NS"], status: "REFUSED" },
-  { name: "an address of others", ask: ["-x", "192.0.2.1"], status: "REFUSED" },
+  { name: "an address outside the range", ask: ["-x", "192.0.2.1"], status: "REFUSED" },
   {
-    name: "an address of the range that is nobody's",
+    name: "an unassigned address of the range",
     ask: ["-x", "198.19.9.9"],
     status: "NXDOMAIN",
     soa: "19.198.in-addr.arpa",
@@ -115,62 +125,66 @@ const questions: {
   { name: "EDNS of a later version", ask: ["+edns=1", "+noednsneg", "db.corp.example"], status: "BADVERS" },
 ];
 
-peerTest("dig gets of the door's DNS what is ours, and REFUSED for the rest", ["dig"], async (peers, t) => {
-  await using home = await Household.open();
-  await home.configure(config);
-  await using instance = await start(home);
-  const port = await dnsPort(instance);
-  for (const { name, ask, status, answers = [], soa } of questions) {
-    await t.step(name, async () => {
-      const dug = await dig(peers.dig, port, ...ask);
-      assert.equal(dug.status, status, dug.text);
-      assert(dug.flags.includes("qr") && !dug.flags.includes("ra") && !dug.flags.includes("tc"), dug.text);
-      assert.equal(dug.flags.includes("aa"), answers.length > 0 || soa !== undefined, dug.text);
-      assert.doesNotMatch(dug.text, /malformed|WARNING: (?!recursion)|mismatch/i);
-      const isSoa = ask.includes("SOA");
-      const zone = soa === undefined ? [] : [`${soa}. 5 IN SOA ${zoneText}`];
-      assert.deepEqual(dug.authorities, isSoa ? [] : zone, dug.text);
-      if (isSoa) assert.deepEqual(dug.answers, zone);
-      else {
-        assert.equal(dug.answers.length, answers.length, dug.text);
-        for (const [at, pattern] of answers.entries()) assert.match(dug.answers[at] ?? "", pattern);
-      }
+peerTest(
+  "dig gets answers for routed names from postern, and REFUSED for the rest",
+  ["dig"],
+  async (peers, t) => {
+    await using home = await Household.open();
+    await home.configure(config);
+    await using instance = await start(home);
+    const port = await dnsPort(instance);
+    for (const { name, ask, status, answers = [], soa } of questions) {
+      await t.step(name, async () => {
+        const dug = await dig(peers.dig, port, ...ask);
+        assert.equal(dug.status, status, dug.text);
+        assert(dug.flags.includes("qr") && !dug.flags.includes("ra") && !dug.flags.includes("tc"), dug.text);
+        assert.equal(dug.flags.includes("aa"), answers.length > 0 || soa !== undefined, dug.text);
+        assert.doesNotMatch(dug.text, /malformed|WARNING: (?!recursion)|mismatch/i);
+        const isSoa = ask.includes("SOA");
+        const zone = soa === undefined ? [] : [`${soa}. 5 IN SOA ${zoneText}`];
+        assert.deepEqual(dug.authorities, isSoa ? [] : zone, dug.text);
+        if (isSoa) assert.deepEqual(dug.answers, zone);
+        else {
+          assert.equal(dug.answers.length, answers.length, dug.text);
+          for (const [at, pattern] of answers.entries()) assert.match(dug.answers[at] ?? "", pattern);
+        }
+      });
+    }
+    await t.step("an address of the range resolves back to its name", async () => {
+      const [, address = ""] =
+        / A (\S+)$/.exec((await dig(peers.dig, port, "db.corp.example")).answers[0] ?? "") ?? [];
+      const { answers } = await dig(peers.dig, port, "-x", address);
+      assert.match(answers[0] ?? "", / 5 IN PTR db\.corp\.example\.$/);
     });
-  }
-  await t.step("the name of an address of the range leads back", async () => {
-    const [, address = ""] =
-      / A (\S+)$/.exec((await dig(peers.dig, port, "db.corp.example")).answers[0] ?? "") ?? [];
-    const { answers } = await dig(peers.dig, port, "-x", address);
-    assert.match(answers[0] ?? "", / 5 IN PTR db\.corp\.example\.$/);
-  });
-  await t.step("no zone is transferred", async () => {
-    assert.match((await dig(peers.dig, port, "corp.example", "AXFR")).text, /Transfer failed/);
-  });
-  await t.step("Deno's own resolver reads the same", async () => {
-    const nameServer = { ipAddr: "127.0.0.1", port };
-    const [address = ""] = await Deno.resolveDns("db.corp.example.", "A", { nameServer });
-    assert.match(address, /^198\.1[89]\./);
-    const reverse = `${address.split(".").reverse().join(".")}.in-addr.arpa.`;
-    assert.deepEqual(await Deno.resolveDns(reverse, "PTR", { nameServer }), ["db.corp.example."]);
-    await assert.rejects(Deno.resolveDns("db.corp.example.", "AAAA", { nameServer }), Deno.errors.NotFound);
-  });
-  await t.step("status and metrics tell of it", async () => {
-    const { stdout } = await home.run(["status", "-o", "json"]);
-    const [{ dns, listeners }] = JSON.parse(stdout);
-    assert.deepEqual(dns.addresses, [{ host: "127.0.0.1", port }]);
-    assert(dns.domains.includes("corp.example") && dns.domains.includes("19.198.in-addr.arpa"), stdout);
-    assert(dns.fakeAddresses >= 3);
-    const addressOf = (kind: string) =>
-      listeners.find((listener: { kind: string }) => listener.kind === kind)?.address;
-    assert.equal(addressOf("dns"), `127.0.0.1:${port}`);
-    const metrics = await (await fetch(`http://${addressOf("admin")}/metrics`)).text();
-    assert.match(metrics, /^postern_dns_queries_total\{protocol="udp",outcome="answered"\} [1-9]/m);
-    assert.match(metrics, /^postern_dns_queries_total\{protocol="tcp",outcome="answered"\} [1-9]/m);
-    assert.match(metrics, /^postern_dns_fake_addresses [1-9]/m);
-  });
-});
+    await t.step("zone transfers are refused", async () => {
+      assert.match((await dig(peers.dig, port, "corp.example", "AXFR")).text, /Transfer failed/);
+    });
+    await t.step("Deno's own resolver gets the same answers", async () => {
+      const nameServer = { ipAddr: "127.0.0.1", port };
+      const [address = ""] = await Deno.resolveDns("db.corp.example.", "A", { nameServer });
+      assert.match(address, /^198\.1[89]\./);
+      const reverse = `${address.split(".").reverse().join(".")}.in-addr.arpa.`;
+      assert.deepEqual(await Deno.resolveDns(reverse, "PTR", { nameServer }), ["db.corp.example."]);
+      await assert.rejects(Deno.resolveDns("db.corp.example.", "AAAA", { nameServer }), Deno.errors.NotFound);
+    });
+    await t.step("status and metrics show it", async () => {
+      const { stdout } = await home.run(["status", "-o", "json"]);
+      const [{ dns, listeners }] = JSON.parse(stdout);
+      assert.deepEqual(dns.addresses, [{ host: "127.0.0.1", port }]);
+      assert(dns.domains.includes("corp.example") && dns.domains.includes("19.198.in-addr.arpa"), stdout);
+      assert(dns.fakeAddresses >= 3);
+      const addressOf = (kind: string) =>
+        listeners.find((listener: { kind: string }) => listener.kind === kind)?.address;
+      assert.equal(addressOf("dns"), `127.0.0.1:${port}`);
+      const metrics = await (await fetch(`http://${addressOf("admin")}/metrics`)).text();
+      assert.match(metrics, /^postern_dns_queries_total\{protocol="udp",outcome="answered"\} [1-9]/m);
+      assert.match(metrics, /^postern_dns_queries_total\{protocol="tcp",outcome="answered"\} [1-9]/m);
+      assert.match(metrics, /^postern_dns_fake_addresses [1-9]/m);
+    });
+  },
+);
 
-peerTest("junk by UDP and TCP does not keep dig from its answer", ["dig"], async (peers) => {
+peerTest("dig gets its answer despite junk over UDP and TCP", ["dig"], async (peers) => {
   await using home = await Household.open();
   await home.configure(config);
   await using instance = await start(home);
@@ -182,7 +196,7 @@ peerTest("junk by UDP and TCP does not keep dig from its answer", ["dig"], async
     });
   for (let size = 0; size < 300; size++) await send(patternBytes(size, size + 1));
   await send(new Uint8Array(60_000));
-  // As many as a client may have open, each with half a question.
+  // As many connections as a client may open, each with half a query.
   const clients = await Promise.all(
     Array.from({ length: 20 }, () => Deno.connect({ hostname: "127.0.0.1", port })),
   );
@@ -194,7 +208,7 @@ peerTest("junk by UDP and TCP does not keep dig from its answer", ["dig"], async
 });
 
 peerTest(
-  "an address of the range leads to its name, also after kill -9, and one of nobody leads nowhere",
+  "an address of the range connects to its name, also after kill -9, and an unassigned one is rejected",
   ["dig", "curl"],
   async (peers, t) => {
     await using home = await Household.open();
@@ -219,28 +233,28 @@ peerTest(
     const localhost = await addressOf(first, "localhost");
     const db = await addressOf(first, "db.corp.example");
     assert.notEqual(localhost, db);
-    await t.step("through the door to the name", async () => {
+    await t.step("through postern to the name", async () => {
       assert.deepEqual(await fetched(first, localhost), [0, `asked for ${localhost}\n`]);
       await first.says(
         new RegExp(`conn\\.done .*target=localhost:${sitePort} .*asked for as ${localhost}`),
       );
     });
-    await t.step("explain asks the door", async () => {
+    await t.step("explain queries the instance", async () => {
       const { stdout } = await home.run(["explain", `${db}:5432`]);
       assert.match(stdout, /^db\.corp\.example:5432 goes to up\n/);
       assert.match(stdout, new RegExp(`because .*rule "corp\\.example" .*asked for as ${db}`));
     });
     first.kill("SIGKILL");
     await first.ended;
-    await t.step("explain without a door reads what was given out", async () => {
+    await t.step("explain without an instance reads the stored addresses", async () => {
       const { stdout, code } = await home.run(["explain", `${db}:5432`]);
       assert.equal(code, 0);
       assert.match(stdout, /^db\.corp\.example:5432 goes to up\n/);
-      const nobody = await home.run(["explain", "198.19.200.1"]);
-      assert.equal(nobody.code, 6);
-      assert.match(nobody.stderr, /Cannot reach 198\.19\.200\.1: it stands for no name\n/);
+      const unassigned = await home.run(["explain", "198.19.200.1"]);
+      assert.equal(unassigned.code, 6);
+      assert.match(unassigned.stderr, /Cannot reach 198\.19\.200\.1: it stands for no name\n/);
     });
-    await t.step("the next door knows them still, and gives out no address twice", async () => {
+    await t.step("the next instance still knows them, and assigns no address twice", async () => {
       await using second = await start(home);
       assert.deepEqual(await fetched(second, localhost), [0, `asked for ${localhost}\n`]);
       assert(![localhost, db].includes(await addressOf(second, "new.corp.example")));
@@ -251,7 +265,7 @@ peerTest(
         /target=198\.19\.200\.1:\d+ transport=reject because=dns\.fakeRange .*name_not_found/,
       );
     });
-    await t.step("the file is for nobody else", async () => {
+    await t.step("the file is private", async () => {
       const file = `${home.places.state}/dns/default.addresses`;
       const { mode } = await Deno.stat(file);
       assert.equal((mode ?? 0) & 0o777, 0o600);
@@ -261,7 +275,7 @@ peerTest(
   { platforms: ["linux", "darwin"] },
 );
 
-Deno.test("a DNS port that is taken for one of UDP and TCP is named, and nothing is left bound", async (t) => {
+Deno.test("a DNS port in use for UDP or TCP is reported, and nothing stays bound", async (t) => {
   await using home = await Household.open();
   await home.configure(config);
   await t.step("TCP", async () => {
@@ -279,7 +293,7 @@ Deno.test("a DNS port that is taken for one of UDP and TCP is named, and nothing
     assert.match(stderr, new RegExp(`Cannot listen on 127\\.0\\.0\\.1:${port} for UDP: .*in use`));
     await new Promise<void>((resolve) => taken.close(() => resolve()));
   });
-  await t.step("an address that others reach", async () => {
+  await t.step("an address that other machines reach", async () => {
     const { code, stderr } = await home.run(["proxy", "--allow-open", "--listen-dns", "0.0.0.0:0"]);
     assert.equal(code, 4, stderr);
     assert.match(stderr, /--listen-dns: must be a loopback address/);
@@ -287,7 +301,7 @@ Deno.test("a DNS port that is taken for one of UDP and TCP is named, and nothing
 });
 
 peerTest(
-  "a reload adds DNS and takes it away, and a mistake in it changes nothing",
+  "a reload adds and removes DNS, and an error in it changes nothing",
   ["dig"],
   async (peers) => {
     await using home = await Household.open();

@@ -9,13 +9,16 @@ const early = patternBytes(200);
 const answer = patternBytes(1_000_000, 7);
 
 interface Upstreams {
-  /** Two doors, and TLS before the first. */
+  /** Two instances, and TLS in front of the first. */
   readonly far: string;
   readonly farther: string;
   readonly tls: string;
 }
 
-/** How a door gets out; upstreams are doors themselves, since microsocks and tinyproxy end a tunnel at its first half-close. */
+/**
+ * The transports of an instance. The upstreams are instances too, because microsocks and tinyproxy end a
+ * tunnel at its first half-close.
+ */
 const ways: readonly { name: string; config: (upstreams: Upstreams) => string }[] = [
   { name: "direct", config: () => "default: direct" },
   { name: "socks5h", config: ({ far }) => through(`proxy: { url: "socks5h://${far}" }`) },
@@ -42,7 +45,7 @@ function through(it: string, first?: string): string {
 
 type Asking = (target: SocksTarget) => Uint8Array<ArrayBuffer>;
 
-/** What a client sends, and how it reads the answer that says it is connected. */
+/** A client's request, and how to read the response to it. */
 const protocols: readonly { name: string; ask: Asking; connected: (client: RawClient) => Promise<void> }[] = [
   {
     name: "SOCKS5",
@@ -79,7 +82,7 @@ const tests: readonly {
     },
   },
   {
-    name: "a client that half-closes after its request gets the whole answer",
+    name: "a client that half-closes after its request gets the whole response",
     target: () =>
       new TargetServer(async (client) => {
         assert.deepEqual(await client.rest(), early);
@@ -94,7 +97,7 @@ const tests: readonly {
     },
   },
   {
-    name: "the request, 200 bytes and the half-close at once",
+    name: "the request, 200 bytes and the half-close together",
     target: echoServer,
     run: async (client, { ask, connected }, target) => {
       await client.send(new Uint8Array([...ask(target), ...early]));
@@ -104,7 +107,7 @@ const tests: readonly {
     },
   },
   {
-    name: "the greeting of a server that speaks first is kept",
+    name: "the greeting of a server that speaks first arrives",
     target: () => new TargetServer((client) => client.send("220 ready\r\n")),
     run: async (client, { ask, connected }, target) => {
       await client.send(ask(target));
@@ -115,7 +118,7 @@ const tests: readonly {
 ];
 
 for (const { name, config } of ways) {
-  Deno.test(`no byte is lost on the way (${name})`, async (context) => {
+  Deno.test(`no byte is lost (${name})`, async (context) => {
     await using home = await Household.open();
     await using far = await home.instance(["--id", "far", "--route", "any=direct"]);
     await using farther = await home.instance(["--id", "farther", "--route", "any=direct"]);

@@ -7,7 +7,7 @@ import { Household } from "../support/postern_process.ts";
 import { S3Server } from "../support/s3_server.ts";
 import { testTls } from "../support/tls_files.ts";
 
-/** What must never be seen but where it was asked for. */
+/** A secret that must appear only in the requested output. */
 const token = "TOKEN-OF-THE-EMERGENCY-ACCOUNT";
 const server = "https://api.c-lab.example.net:6443";
 
@@ -20,7 +20,7 @@ users: [{ name: em, user: { token: ${token} } }]
 `;
 
 peerTest(
-  "postern emergency-credentials opens what gpg has written from what a real S3 server has",
+  "postern emergency-credentials decrypts gpg's files from a real S3 server",
   ["gpg", "versitygw"],
   async ({ gpg, versitygw }, t) => {
     await using home = await Household.open();
@@ -91,7 +91,7 @@ ${more}`);
       run(["clusters", id, "emergency-credentials"], env);
 
     await config({ more: mine });
-    await t.step("with an RSA key of a file: to stdout, through the door", async () => {
+    await t.step("with an RSA key from a file: to stdout, through postern", async () => {
       const { code, stdout, stderr } = await get("c-lab");
       assert.equal(code, 0, stderr);
       assert.match(stdout, new RegExp(`^ +token: "${token}"$`, "m"));
@@ -116,7 +116,7 @@ ${more}`);
     });
 
     await config();
-    await t.step("with an ed25519 key of the environment: a hidden recipient, a token alone", async () => {
+    await t.step("with an ed25519 key from the environment: a hidden recipient, a token only", async () => {
       const hidden = await get("c-hidden", asBob);
       assert.match(hidden.stdout, new RegExp(token), hidden.stderr);
       const { code, stdout, stderr } = await get("c-token", asBob);
@@ -125,7 +125,7 @@ ${more}`);
       assert.match(stdout, new RegExp(`token: "${token}"`));
     });
 
-    await t.step("with subkeys alone", async () => {
+    await t.step("with subkeys only", async () => {
       const { stdout, stderr } = await get("c-lab", {
         ...asBob,
         KHARON_PASSBOLT_KEY: await people.subkeys(ecc),
@@ -176,7 +176,7 @@ ${more}`);
       assert.equal(elsewhere.code, 4, elsewhere.stderr);
       assert.match(elsewhere.stderr, /it is in the region "rma1"/);
     });
-    await t.step("nothing was left on disk that was not asked for", async () => {
+    await t.step("only requested files are on disk", async () => {
       const found = await holding(home.directory, token, ["g"]);
       assert.deepEqual(found, []);
     });
@@ -211,7 +211,7 @@ interface Failure {
   readonly says: RegExp;
 }
 
-/** Writes files beside the configuration. */
+/** Writes files next to the configuration. */
 async function files({ places }: Household, contents: Readonly<Record<string, string>>): Promise<void> {
   await Deno.mkdir(places.config, { recursive: true, mode: 0o700 });
   for (const [name, content] of Object.entries(contents)) {
@@ -219,11 +219,11 @@ async function files({ places }: Household, contents: Readonly<Record<string, st
   }
 }
 
-/** The files below a directory that hold a text. */
-async function holding(directory: string, text: string, besides: readonly string[]): Promise<string[]> {
+/** Returns the files below a directory that contain a text. */
+async function holding(directory: string, text: string, except: readonly string[]): Promise<string[]> {
   const found: string[] = [];
   for await (const { name, isFile, isDirectory } of Deno.readDir(directory)) {
-    if (besides.includes(name)) continue;
+    if (except.includes(name)) continue;
     const path = `${directory}/${name}`;
     if (isDirectory) found.push(...await holding(path, text, []));
     else if (isFile && (await Deno.readTextFile(path)).includes(text)) found.push(path);

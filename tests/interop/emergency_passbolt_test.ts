@@ -12,7 +12,7 @@ const another = "11111111-700c-48ce-b568-85a60fc3c8f2";
 const metadataKey = "22222222-700c-48ce-b568-85a60fc3c8f2";
 
 peerTest(
-  "postern emergency-credentials asks a stand-in of Passbolt where the buckets are",
+  "postern emergency-credentials reads the list of buckets from a Passbolt test server",
   ["gpg", "versitygw"],
   async ({ gpg, versitygw }, t) => {
     await using home = await Household.open();
@@ -60,7 +60,7 @@ emergency: { passbolt: { url: "${passbolt.url}"${more} } }
     };
     const get = async (more: Record<string, string> = {}) => {
       passbolt.asked.length = 0;
-      // Whatever is logged holds no secret.
+      // No log line may contain a secret.
       const args = ["clusters", "c-lab", "emergency-credentials", "--log-level", "debug"];
       const ended = await home.run(args, { env: { ...env, ...more } });
       for (const secret of [alice.passphrase, S3Server.keys.secret, "123456", token, "PRIVATE KEY"]) {
@@ -79,7 +79,7 @@ emergency: { passbolt: { url: "${passbolt.url}"${more} } }
     };
 
     await configure();
-    await t.step("a resource by its usual name, with a second factor", async () => {
+    await t.step("a resource by its default name, with a second factor", async () => {
       passbolt.resources.push(
         { id: another, name: "something else", secret: "-" },
         { id, name: "emergency-cedentials-buckets", secret: json },
@@ -96,14 +96,14 @@ emergency: { passbolt: { url: "${passbolt.url}"${more} } }
         "POST /auth/logout.json",
       ]);
     });
-    await t.step("a resource by its id, whose secret is the list alone", async () => {
+    await t.step("a resource by its id, whose secret is only the list", async () => {
       await configure(`, resource: ${id}`);
       passbolt.resources.splice(0, 2, { id, secret: list("- bucket: b-2\n") });
       const stderr = await succeeds();
       assert.match(stderr, /note: of the list of buckets in Passbolt: buckets\[1\]\.endpoint is missing/);
       assert.ok(!passbolt.asked.includes("GET /resources.json"));
     });
-    await t.step("names that are encrypted for the person, and with a shared key", async () => {
+    await t.step("names that are encrypted for the user, and with a shared key", async () => {
       await configure(", resource: buckets of the fleet");
       const metadata = async (name: string, type: "user_key" | "shared_key") => ({
         data: await people.encrypt(
@@ -129,7 +129,7 @@ emergency: { passbolt: { url: "${passbolt.url}"${more} } }
         await succeeds();
       }
     });
-    await t.step("a server that proves its key, and one that has another one", async () => {
+    await t.step("a server with the right key, and one with another key", async () => {
       passbolt.resources.splice(0, 2, { id, name: "emergency-cedentials-buckets", secret: json });
       await configure(`, fingerprint: ${own.fingerprint}`);
       await succeeds();
@@ -140,7 +140,7 @@ emergency: { passbolt: { url: "${passbolt.url}"${more} } }
       assert.match(stderr, /its key is not the one of emergency\.passbolt\.fingerprint/);
     });
 
-    await t.step("Passbolt is not asked where a bucket of the configuration has it", async () => {
+    await t.step("no request to Passbolt when a configured bucket has the credentials", async () => {
       await Deno.writeTextFile(`${home.places.config}/access`, S3Server.keys.access);
       await Deno.writeTextFile(`${home.places.config}/secret`, S3Server.keys.secret);
       const bucket =
@@ -172,7 +172,7 @@ emergency: { passbolt: { url: "${passbolt.url}"${more} } }
         says: /it knows nobody with the key [0-9A-F]{40}/,
       },
       {
-        name: "a challenge that is somebody's secret",
+        name: "a challenge that is another secret",
         lies: { challenge: "something that was encrypted for alice" },
         code: 1,
         says: /its challenge is none/,
@@ -184,12 +184,12 @@ emergency: { passbolt: { url: "${passbolt.url}"${more} } }
         says: /it is none of Passbolt's \(status 200\)/,
       },
       {
-        name: "a redirect to somebody else",
+        name: "a redirect to another server",
         lies: { answer: { status: 302, fields: [["Location", "https://sso.example.net/?secret"]] } },
         code: 1,
         says: /it is none of Passbolt's \(status 302\)/,
       },
-      { name: "no such resource", resources: [], code: 4, says: /none of that name is shared with you/ },
+      { name: "a missing resource", resources: [], code: 4, says: /none of that name is shared with you/ },
       {
         name: "a list without keys",
         resources: [{

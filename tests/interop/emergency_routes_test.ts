@@ -15,7 +15,7 @@ import { S3Server } from "../support/s3_server.ts";
 import { testTls } from "../support/tls_files.ts";
 
 peerTest(
-  "emergency credentials come by the door's routes over TLS, and kubectl works with them at a real API server",
+  "emergency credentials arrive over postern's routes with TLS, and kubectl uses them with a real API server",
   ["gpg", "kubectl", "kubernetes", "lieutenant", "versitygw"],
   async ({ gpg, kubectl, versitygw, ...paths }, t) => {
     await using server = await Lieutenant.start({
@@ -31,7 +31,7 @@ peerTest(
       buckets: ["emergency"],
       isSecure: true,
     });
-    // Only behind the proxy has the service that name.
+    // The name of the service resolves only behind the proxy.
     await using proxy = new ProxyServer(behind("site.example.net"), { host: "127.0.0.1", port: 0 }, {
       protocol: "socks5",
     });
@@ -84,12 +84,12 @@ peerTest(
     }));
     await using instance = await home.instance();
     const path = `${home.directory}/em.yaml`;
-    await t.step("the endpoint was reached through its transport only", async () => {
+    await t.step("postern reached the endpoint through its transport only", async () => {
       const { code, stderr } = await home.run(["clusters", "real", "emergency-credentials", "--file", path]);
       assert.equal(code, 0, stderr);
       assert.deepEqual(proxy.asked, [`site.example.net:${port}`]);
     });
-    await t.step("without any catalogue a name is an id, whatever it looks like", async () => {
+    await t.step("without a catalogue, any name is an id", async () => {
       const env = { XDG_CACHE_HOME: `${home.directory}/nothing` };
       const { code, stdout, stderr } = await home.run(["emergency-credentials", odd], { env });
       assert.equal(code, 0, stderr);
@@ -110,12 +110,12 @@ peerTest(
       assert.equal(code, 0, text.decode(stderr));
       return text.decode(stdout);
     };
-    await t.step("kubectl takes the file as its own", async () => {
+    await t.step("kubectl uses the file as its kubeconfig", async () => {
       const view = JSON.parse(await run("config", "view", "-o", "json"));
       assert.equal(view["current-context"], `emergency-credentials/${id}`);
       assert.equal(view.clusters[0].cluster["proxy-url"], `socks5://${await instance.address()}`);
     });
-    await t.step("kubectl is let in, through the door", async () => {
+    await t.step("kubectl signs in through postern", async () => {
       const found = await run("get", "clusters.syn.tools", "-n", "lieutenant", "-o", "name");
       assert.equal(found, "cluster.syn.tools/c-one\n");
       await instance.says(new RegExp(`conn\\.done .*target=${server.kubernetes} .*outcome=done`));
@@ -124,7 +124,7 @@ peerTest(
 );
 
 peerTest(
-  "readObject() names a clock that is wrong, as a real S3 server sees it",
+  "readObject() reports a wrong clock, as a real S3 server detects it",
   ["versitygw"],
   async ({ versitygw }) => {
     const directory = await Deno.makeTempDir();
@@ -163,7 +163,7 @@ peerTest(
   },
 );
 
-/** A network in which one name is this machine. */
+/** A network that resolves one name to this machine. */
 function behind(name: string): Network {
   const network = createNetwork();
   const connect = network.connect.bind(network);

@@ -12,14 +12,14 @@ async function assertServes(instance: Instance, target: TargetServer): Promise<v
   assert.deepEqual(await client.take(5), latin1("hello"));
 }
 
-/** The processor time of a second, in percent. */
+/** The processor time over one second, in percent. */
 async function busy(loadgen: string, { pid }: Instance): Promise<number> {
   const { code, stdout, stderr } = await runPeer(loadgen, ["wait", "-pid", `${pid}`, "-rest", "1s"]);
   assert.equal(code, 0, stderr);
   return JSON.parse(stdout).cpu_percent;
 }
 
-peerTest("out of descriptors: the door says so once a second, does not spin, and goes on", [
+peerTest("out of descriptors: the instance logs it once a second, does not spin, and recovers", [
   "bash",
   "loadgen",
 ], async (
@@ -32,7 +32,7 @@ peerTest("out of descriptors: the door says so once a second, does not spin, and
   const address = await instance.address();
   const clients = await Promise.all(Array.from({ length: 120 }, () => RawClient.connect(address)));
   try {
-    await instance.says(/ ERROR door\.accept_failed /);
+    await instance.says(/ ERROR instance\.accept_failed /);
     const before = complaints(instance);
     assert.ok(await busy(loadgen, instance) < 30);
     assert.ok(complaints(instance) - before <= 2, instance.stderr);
@@ -45,10 +45,10 @@ peerTest("out of descriptors: the door says so once a second, does not spin, and
 }, { platforms: ["linux"] });
 
 function complaints(instance: Instance): number {
-  return instance.stderr.match(/door\.accept_failed/g)?.length ?? 0;
+  return instance.stderr.match(/instance\.accept_failed/g)?.length ?? 0;
 }
 
-Deno.test("more clients than the limit are answered in their own protocol, and told of once a second", async () => {
+Deno.test("clients over the limit get an answer in their own protocol, and one log line per second", async () => {
   await using home = await Household.open();
   await home.configure("listen: { limits: { connections: 4 } }\ndefault: direct\n");
   await using target = echoServer();
@@ -67,19 +67,19 @@ Deno.test("more clients than the limit are answered in their own protocol, and t
     for (const client of held) client.close();
   }
   await eventually("there is room again", () => assertServes(instance, target).then(() => true, () => false));
-  await instance.says(/ WARN +door\.full/);
-  assert.equal(instance.stderr.match(/ WARN +door\.full/g)?.length, 1);
+  await instance.says(/ WARN +instance\.full/);
+  assert.equal(instance.stderr.match(/ WARN +instance\.full/g)?.length, 1);
 });
 
 const crowds = [
   { limit: "descriptors", tunnels: 0, says: "", who: "silent clients" },
   { limit: "descriptors", tunnels: 0, says: "GET /heal", who: "clients with half a request" },
-  { limit: "descriptors", tunnels: 40, says: "", who: "silent clients beside tunnels that hold them all" },
+  { limit: "descriptors", tunnels: 40, says: "", who: "silent clients when tunnels hold all descriptors" },
   { limit: "connections", tunnels: 0, says: "", who: "silent clients" },
-  { limit: "connections", tunnels: 20, says: "\x05", who: "clients with half a request beside tunnels" },
+  { limit: "connections", tunnels: 20, says: "\x05", who: "clients with half a request, and tunnels" },
 ];
 for (const { limit, tunnels, says, who } of crowds) {
-  peerTest(`out of ${limit}: the pages answer promptly before 300 ${who}`, ["bash"], async ({ bash }) => {
+  peerTest(`out of ${limit}: the pages answer promptly despite 300 ${who}`, ["bash"], async ({ bash }) => {
     await using home = await Household.open();
     const most = limit === "connections" ? ", connections: 20" : "";
     await home.configure(
@@ -96,12 +96,12 @@ for (const { limit, tunnels, says, who } of crowds) {
         const made = throughSocks5(address, { host: "127.0.0.1", port: target.port });
         await made.then((client) => clients.push(client), () => {});
       }
-      // The last ones are refused: then tunnels hold all descriptors.
+      // The instance rejects the last clients when tunnels hold all descriptors.
       assert.equal(clients.length < tunnels, limit === "descriptors" && tunnels > 0);
       for (let count = 0; count < 300; count++) {
         const client = await RawClient.connect(address);
         clients.push(client);
-        // One that has given way already may be told so.
+        // The instance may have rejected this client already.
         if (says !== "") await client.send(says).catch(() => {});
         if (count % 100 !== 99) continue;
         for (const place of [address, admin]) await assertHealthy(place);
@@ -117,7 +117,7 @@ for (const { limit, tunnels, says, who } of crowds) {
   }, { platforms: ["linux"] });
 }
 
-/** Whether the page answers within a second, as a probe wants it. */
+/** Checks that the page answers within a second, as a probe requires. */
 async function assertHealthy(address: string): Promise<void> {
   const began = performance.now();
   using client = await RawClient.connect(address);
@@ -126,10 +126,10 @@ async function assertHealthy(address: string): Promise<void> {
   assert.ok(performance.now() - began < 1000, `${performance.now() - began} ms`);
 }
 
-/** Continuous integration holds 2,000; `POSTERN_IDLE_CONNECTIONS=5000` asks for what the issue names. */
+/** CI opens 2,000; `POSTERN_IDLE_CONNECTIONS=5000` opens as many as the issue requires. */
 const idle = Number(environment("POSTERN_IDLE_CONNECTIONS") ?? 2000);
 
-peerTest(`${idle} idle connections are held, each for little memory`, ["bash", "loadgen"], async (
+peerTest(`${idle} idle connections stay open with little memory each`, ["bash", "loadgen"], async (
   { bash, loadgen },
 ) => {
   await using home = await Household.open();
@@ -153,18 +153,18 @@ peerTest(`${idle} idle connections are held, each for little memory`, ["bash", "
   assert.equal(code, 0, stderr);
   const { open, refused, kB_per_conn: each } = JSON.parse(stdout);
   assert.deepEqual([open, refused], [idle, 0]);
-  // A bound, with the litter of the rush in it; `deno task bench` measures.
+  // An upper bound that includes garbage of the rush; `deno task bench` measures exactly.
   assert.ok(each < 60, `${each} kB each`);
 }, { platforms: ["linux"] });
 
-/** An optional variable, unless the tests may not read it. */
+/** An optional variable; undefined without permission to read it. */
 function environment(variable: string): string | undefined {
   const { state } = Deno.permissions.querySync({ name: "env", variable });
   return state === "granted" ? Deno.env.get(variable) : undefined;
 }
 
 namespaceTest(
-  "a full disk for logs: the door goes on, and tells what was lost once there is room",
+  "a full disk for logs: the instance keeps working, and reports lost lines when there is room",
   "--mount",
   async (
     wrap,
@@ -176,7 +176,7 @@ namespaceTest(
     const disk = `${home.directory}/disk`;
     await Deno.mkdir(disk);
     const mount = `mount -t tmpfs -o size=64k tmpfs ${disk} && head -c 60000 /dev/zero >${disk}/filler`;
-    await using instance = await home.instance(["--log-file", `${disk}/door.log`], { under: wrap(mount) });
+    await using instance = await home.instance(["--log-file", `${disk}/postern.log`], { under: wrap(mount) });
     const inside = async (script: string) => {
       const { code, stdout, stderr } = await runPeer(bash, [
         "-c",
@@ -186,13 +186,13 @@ namespaceTest(
       return stdout;
     };
     for (let count = 0; count < 100; count++) await assertServes(instance, target);
-    const full = await inside(`tail -n 3 ${disk}/door.log`);
+    const full = await inside(`tail -n 3 ${disk}/postern.log`);
     assert.doesNotMatch(full, /lines lost/);
     await inside(`rm ${disk}/filler`);
     await assertServes(instance, target);
     await eventually(
-      "the log tells of the loss",
-      async () => /\d+ lines lost/.test(await inside(`tail -n 3 ${disk}/door.log`)),
+      "the log reports the loss",
+      async () => /\d+ lines lost/.test(await inside(`tail -n 3 ${disk}/postern.log`)),
     );
     instance.kill("SIGTERM");
     assert.equal((await instance.ended).code, 0);

@@ -12,14 +12,17 @@ import { SshLab, sshPeers, underHosts } from "../support/sshd.ts";
 import { TargetServer } from "../support/target_server.ts";
 import { testTls } from "../support/tls_files.ts";
 
-// The test's certificate has names of this form.
+// The test's certificate contains names of this form.
 const prod = "c-prod01.apps.example.net";
 const fresh = "c-fresh02.example.net";
 
-/** Where nobody listens: the answer for names that must not be asked for there. */
+/** An address without a listener: the answer for names that must not be resolved at that place. */
 const nowhere = "127.0.0.9";
 
-/** Only the last host of the chain knows prod, and only the first one what is new; all others would lead astray. */
+/**
+ * Only the last host of the chain resolves prod, and only the first one the new name; other resolvers would
+ * mislead.
+ */
 const hosts = {
   here: { [prod]: nowhere, [fresh]: nowhere },
   one: { [prod]: nowhere, [fresh]: "127.0.0.1" },
@@ -27,8 +30,7 @@ const hosts = {
   three: { [prod]: "127.0.0.1", [fresh]: nowhere },
 };
 
-const name =
-  "the story of a fleet: from nothing to kubectl behind three jump hosts, and without the inventory";
+const name = "the story of a fleet: from nothing to kubectl through three jump hosts, and without Lieutenant";
 const namespace = inNamespace("--mount");
 if ("missing" in namespace) skippedTest(name, namespace.missing);
 else {
@@ -69,7 +71,7 @@ else {
       assert.match(stdout, /^namespace\/default$/m);
     };
 
-    await t.step("a door that has nothing to go by ends at once, and says what to do", async () => {
+    await t.step("an instance without any configuration ends immediately, and suggests a fix", async () => {
       const { code, stdout, stderr } = await home.run(["proxy", "--listen", "127.0.0.1:0"]);
       assert.deepEqual([code, stdout], [4, ""], stderr);
       assert.match(stderr, /postern: hint: .*postern update/);
@@ -81,7 +83,7 @@ else {
       assert.match(stdout, /^catalogue main: 1 cluster, 1 route, 0 exclusions \(https:/);
     });
 
-    // What no route leads to is refused from here on, so that nothing works by luck.
+    // From here on, postern rejects targets without a route, so that nothing works by accident.
     await home.configure(`${config}\ndefault: reject\n`);
     await using instance = await home.instance([], { under });
     await t.step("kubectl in the cluster, through three jump hosts", async () => {
@@ -89,37 +91,40 @@ else {
       for (const server of [one, two, three]) await server.untilSignIns(1);
       await instance.says(new RegExp(`conn\\.done .*target=${prod}:\\d+ .*transport=jump3 .*outcome=done`));
     });
-    await t.step("update while a long download runs: it goes on, and the new route works", async () => {
-      await using download = new LongDownload(isLongRun() ? 2000 : 200);
-      await using greeter = new TargetServer((client) => client.send("hello"));
-      const address = await instance.address();
-      using client = await throughSocks5(address, { host: prod, port: download.server.port });
-      const reading = downloaded(client);
-      // What went wrong before is what counts.
-      reading.catch(() => {});
-      await download.half;
-      const target = { host: fresh, port: greeter.port };
-      await assert.rejects(throughSocks5(address, target), /SOCKS5 reply 2/);
-      await lieutenant.add({
-        id: "c-fresh02",
-        tenant: "t-a",
-        displayName: "Fresh",
-        facts: { jumphost: "jump1", jumphostDomains: fresh },
-      });
-      const { code, stdout, stderr } = await home.run(["update"]);
-      assert.deepEqual([code, stderr], [0, 'postern: the door "default" has taken it up\n'], stdout);
-      const updated = performance.now();
-      using fromNew = await throughSocks5(address, target);
-      assert.equal(await fromNew.restText(), "hello");
-      if (isLongRun()) assert.ok(performance.now() - updated < 1000, "within a second");
-      download.sendRest();
-      assert.deepEqual(await reading, download.sent);
-    });
+    await t.step(
+      "update during a long download: the download continues, and the new route works",
+      async () => {
+        await using download = new LongDownload(isLongRun() ? 2000 : 200);
+        await using greeter = new TargetServer((client) => client.send("hello"));
+        const address = await instance.address();
+        using client = await throughSocks5(address, { host: prod, port: download.server.port });
+        const reading = downloaded(client);
+        // An earlier failure is the relevant one.
+        reading.catch(() => {});
+        await download.half;
+        const target = { host: fresh, port: greeter.port };
+        await assert.rejects(throughSocks5(address, target), /SOCKS5 reply 2/);
+        await lieutenant.add({
+          id: "c-fresh02",
+          tenant: "t-a",
+          displayName: "Fresh",
+          facts: { jumphost: "jump1", jumphostDomains: fresh },
+        });
+        const { code, stdout, stderr } = await home.run(["update"]);
+        assert.deepEqual([code, stderr], [0, 'postern: the door "default" has taken it up\n'], stdout);
+        const updated = performance.now();
+        using fromNew = await throughSocks5(address, target);
+        assert.equal(await fromNew.restText(), "hello");
+        if (isLongRun()) assert.ok(performance.now() - updated < 1000, "within a second");
+        download.sendRest();
+        assert.deepEqual(await reading, download.sent);
+      },
+    );
     await lieutenant.stop();
     await dex[Symbol.asyncDispose]();
     instance.kill("SIGTERM");
     assert.equal((await instance.ended).code, 0, instance.stderr);
-    await t.step("without Lieutenant and dex, in a door started anew: everything works", async () => {
+    await t.step("without Lieutenant and dex, in a restarted instance: everything works", async () => {
       await using again = await home.instance([], { under });
       await namespaces();
       for (const server of [one, two, three]) await server.untilSignIns(2);
@@ -136,7 +141,7 @@ else {
   });
 }
 
-/** A cluster whose API server is behind the last of the jump hosts. */
+/** A cluster whose API server is reachable only from the last jump host. */
 function prodCluster(kubernetes: string): SynCluster {
   return {
     id: "c-prod01",

@@ -9,22 +9,22 @@ import { openSshHousehold, sshHostLines } from "../support/ssh_household.ts";
 import { SshLab, sshPeers, underHosts } from "../support/sshd.ts";
 import { testTls } from "../support/tls_files.ts";
 
-/** Where nobody listens. */
+/** An address without a listener. */
 const nowhere = "127.0.0.9";
 
-// The test's certificate has names of this form.
+// The test's certificate contains names of this form.
 const name = (host: string) => `${host}.apps.example.net`;
 const good = ["c-good", "console-good", "oauth-good", "c-half", "console-half", "c-direct"].map(name);
 const far = { ...Object.fromEntries(good.map((host) => [host, "127.0.0.1"])), [name("c-dead")]: nowhere };
 const here = { ...Object.fromEntries(good.map((host) => [host, nowhere])), [name("c-direct")]: "127.0.0.1" };
 
-/** What clusters answer with, by TLS: their consoles may be out of order. */
+/** The clusters' TLS servers; their consoles may be out of order. */
 class Endpoints implements AsyncDisposable {
   readonly #server = Deno.serve(
     { hostname: "127.0.0.1", port: 0, onListen: () => {}, ...testTls.server },
     (request) => this.#answer(new URL(request.url).hostname),
   );
-  /** The most requests that were there at once since the last `expect`. */
+  /** The maximum number of concurrent requests since the last `expect`. */
   most = 0;
   #now = 0;
   #wanted = 1;
@@ -34,7 +34,7 @@ class Endpoints implements AsyncDisposable {
     return this.#server.addr.port;
   }
 
-  /** Answers from now on only when so many are there at once. */
+  /** Delays answers from now on until this many requests are open. */
   expect(count: number): void {
     this.most = 0;
     this.#wanted = count;
@@ -123,7 +123,7 @@ function fleetTest(
   });
 }
 
-/** What there is to be tested, and what must come of it. */
+/** The tests of the fleet with their expected results. */
 const expected = [
   ["jumphost", "gone", "failed"],
   ["jumphost", "jump2", "ok"],
@@ -157,7 +157,7 @@ function assertAll(stdout: string): void {
 }
 
 fleetTest(
-  "test with a dead cluster answers 7 and says which, by its own sessions",
+  "test with a dead cluster exits with 7 and names it, over its own sessions",
   [],
   async ({ test }) => {
     const { code, stdout, stderr } = await test();
@@ -182,7 +182,7 @@ fleetTest(
 );
 
 fleetTest(
-  "test asks the clusters through the door that runs",
+  "test reaches the clusters through the running instance",
   [],
   async ({ home, test, options }) => {
     await using instance = await home.instance([], options);
@@ -191,7 +191,7 @@ fleetTest(
     assertAll(json.stdout);
     const { tests } = JSON.parse(json.stdout);
     const dead = tests.find(({ name }: { name: string }) => name === "c-dead");
-    // The door's own reason, which a number of SOCKS would not tell.
+    // The instance's own error, which a SOCKS reply would not contain.
     assert.equal(dead.error.code, "refused");
     assert.match(dead.error.message, /"the door" \(\S+\): cannot reach c-dead\S+ through ssh jump1/);
     await instance.says(/conn\.done .*target=c-good\.apps\.example\.net:\d+ .*transport=jump2 /);
@@ -202,7 +202,7 @@ fleetTest(
   },
 );
 
-fleetTest("test takes clusters by pattern and fact, with the jump hosts on the way", [], async ({ test }) => {
+fleetTest("test selects clusters by pattern and fact, with their jump hosts", [], async ({ test }) => {
   const named = async (...args: string[]) => {
     const { code, stdout, stderr } = await test(...args, "-o", "json");
     const { tests } = JSON.parse(stdout);
@@ -223,8 +223,8 @@ fleetTest("test takes clusters by pattern and fact, with the jump hosts on the w
   ]);
 });
 
-fleetTest("test works on several at once, and on no more than it may", [], async ({ test, endpoints }) => {
-  // Whoever asked one after the other would wait for ever.
+fleetTest("test works on several clusters at once, up to its limit", [], async ({ test, endpoints }) => {
+  // Sequential requests would wait forever.
   endpoints.expect(4);
   const { code, stdout, stderr } = await test("c-good", "c-direct", "--timeout", "2m");
   assert.equal(code, 0, stdout + stderr);
@@ -233,7 +233,7 @@ fleetTest("test works on several at once, and on no more than it may", [], async
   assert.equal(endpoints.most, 1);
 });
 
-fleetTest("test shows how far it is on a terminal only", ["python"], async ({ home, options }, python) => {
+fleetTest("test shows its progress on a terminal only", ["python"], async ({ home, options }, python) => {
   const { command, env } = home.commandLine(["test", "c-direct"], options);
   const { screen, code } = await atTerminal(python, command, { steps: [], env });
   assert.equal(code, 0, screen);

@@ -14,7 +14,7 @@ const { version } = settings;
 const project = "https://git.example.net/us/postern";
 const release = `${project}/releases/download/v${version}`;
 
-/** Homebrew's words for the systems it is on. */
+/** Homebrew's names of the systems. */
 const systems: readonly (readonly [system: string, processor: string, ours: ReleaseSystem])[] = [
   ["macos", "arm", "macos-arm64"],
   ["macos", "intel", "macos-x64"],
@@ -23,7 +23,7 @@ const systems: readonly (readonly [system: string, processor: string, ours: Rele
 ];
 
 peerTest(
-  "the formula for Homebrew is Ruby, and names the release's files for each system",
+  "the formula for Homebrew is valid Ruby, and names the release's files for each system",
   ["ruby"],
   async ({ ruby }, t) => {
     await using stack = new AsyncDisposableStack();
@@ -35,7 +35,7 @@ peerTest(
     const formula = `${directory}/postern.rb`;
     await Deno.writeTextFile(formula, formulaOf({ version, project, sums }));
 
-    await t.step("Ruby has nothing to complain of", async () => {
+    await t.step("Ruby reports no error", async () => {
       const { code, stdout, stderr } = await runPeer(ruby, ["-wc", formula]);
       assert.deepEqual([code, stdout, stderr], [0, "Syntax OK\n", ""]);
     });
@@ -61,7 +61,7 @@ peerTest(
             error_log_path: "/var-of-homebrew/log/postern.log",
           },
         });
-        // What `brew audit` wants of a description.
+        // The rules of `brew audit` for a description.
         assert.ok(desc.length <= 80 && !/\.$|^(An?|The) |^postern/i.test(desc), desc);
         assert.match(caveats, /postern service-install\n/);
       });
@@ -70,9 +70,9 @@ peerTest(
 );
 
 const install =
-  "the formula for Homebrew installs the program with manual and completions, and its own test passes";
+  "the formula for Homebrew installs the program with manual and completions, and its test passes";
 const program = compiled();
-if (program === undefined) skippedTest(install, "only on a compiled program: POSTERN_BIN names none");
+if (program === undefined) skippedTest(install, "only for a compiled program: POSTERN_BIN is not set");
 else {
   peerTest(install, ["ruby", "bash"], async ({ ruby, bash }, t) => {
     await using stack = new AsyncDisposableStack();
@@ -98,16 +98,16 @@ else {
       });
     };
 
-    await t.step("a file that is another is refused", async () => {
+    await t.step("a wrong file is rejected", async () => {
       const { code, stderr } = await run(new Map(sums).set(here, "1".repeat(64)));
       assert.equal(code, 1);
       assert.match(stderr, new RegExp(`${here} is [0-9a-f]{64}, not 1{64}`));
     });
-    await t.step("its own test passes", async () => {
+    await t.step("its test passes", async () => {
       const { code, stderr } = await run(sums);
       assert.equal(code, 0, stderr);
     });
-    await t.step("what it writes down names the link that an upgrade leaves as it is", async () => {
+    await t.step("the service file names the link that survives an upgrade", async () => {
       const lines =
         'mkdir -p opt && ln -s "../Cellar/postern/$1" opt/postern && exec "opt/postern/bin/postern" service-install --always --print';
       const env = { HOME: directory, XDG_RUNTIME_DIR: directory, TMPDIR: directory };
@@ -118,7 +118,7 @@ else {
       assert.equal(code, 0, stderr);
       assert.match(stdout, new RegExp(`^ExecStart=${directory}/opt/postern/bin/postern proxy`, "m"));
     });
-    await t.step("everything is where Homebrew has it", async () => {
+    await t.step("everything is in Homebrew's directories", async () => {
       assert.equal(((await Deno.stat(`${prefix}/bin/postern`)).mode ?? 0) & 0o777, 0o555);
       const pages = await Array.fromAsync(Deno.readDir(`${prefix}/share/man/man1`));
       assert.ok(pages.some(({ name }) => name === "postern-proxy.1"));
@@ -130,7 +130,7 @@ else {
   });
 }
 
-/** As the workflow packs it. */
+/** Packs the manual as the workflow does. */
 async function manual(): Promise<Uint8Array<ArrayBuffer>> {
   const pages = [...manualPages("2026-01-02")].map(([name, page]) => ({
     type: "file" as const,

@@ -22,7 +22,7 @@ peerTest(
     await using tasks = new Tasks(undefined, () => {});
     tasks.spawn(async () => {
       for (let conn; (conn = await listening.accept());) {
-        // What its faults end is what it looks at.
+        // h2spec checks how faults end a stream.
         const onRequest = (exchange: Http2Exchange) => void answer(exchange).catch(() => {});
         const connection = new Http2Connection(conn, { role: "server", clock: systemClock, onRequest });
         tasks.spawn(async (signal) => {

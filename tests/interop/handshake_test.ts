@@ -12,7 +12,7 @@ interface Parts {
 const patient = "default: direct\n";
 const hasty = "listen: { limits: { handshake: 300ms } }\ndefault: direct\n";
 
-/** A row: a door, a target that echoes, and afterwards both still work. */
+/** Registers a test with an instance and an echo target; checks afterwards that both still work. */
 function row(name: string, run: (parts: Parts) => Promise<void>, config = patient): void {
   Deno.test(name, async () => {
     await using home = await Household.open();
@@ -25,7 +25,7 @@ function row(name: string, run: (parts: Parts) => Promise<void>, config = patien
   });
 }
 
-/** Says something and gives everything that comes back until the door closes. */
+/** Sends data and returns everything received until the instance closes the connection. */
 async function said(address: string, content: string | Uint8Array): Promise<Uint8Array<ArrayBuffer>> {
   using client = await RawClient.connect(address);
   await client.send(content);
@@ -44,7 +44,7 @@ const loopback = (port: number): SocksTarget => ({ host: "127.0.0.1", port });
 const address4 = (port: number) => Uint8Array.of(1, 127, 0, 0, 1, port >> 8, port & 255);
 
 row(
-  "a client that says one byte and no more is closed by the handshake timeout",
+  "the handshake timeout closes a client that sends only one byte",
   async ({ instance, address }) => {
     for (const start of ["\x05", "\x04\x01", "C", "GET http://example.com/ HTTP/1.1\r\nHost: exa"]) {
       const answer = new TextDecoder("latin1").decode(await said(address, start));
@@ -55,17 +55,17 @@ row(
   hasty,
 );
 
-row("slow-loris: a byte now and then does not prolong the handshake", async ({ address }) => {
+row("slow-loris: occasional bytes do not prolong the handshake", async ({ address }) => {
   using client = await RawClient.connect(address);
   const end = client.rest();
   const writing = (async () => {
     for (const letter of "GET http://example.com/ HTTP/1.1\r\nX: ".padEnd(500, "y")) {
       await client.send(letter);
-      // Slowness is what this client is about: there is no event to wait for.
+      // This client is slow on purpose: there is no event to wait for.
       await new Promise((resolve) => setTimeout(resolve, 20));
     }
   })().catch((error) => {
-    // The door has closed: what we wanted to see.
+    // The instance has closed the connection, as expected.
     if (!(error instanceof Deno.errors.BrokenPipe || error instanceof Deno.errors.ConnectionReset)) {
       throw error;
     }
@@ -75,11 +75,11 @@ row("slow-loris: a byte now and then does not prolong the handshake", async ({ a
   await writing.catch((error) => assert.ok(error instanceof Deno.errors.BadResource));
 }, hasty);
 
-row("SOCKS5 offering only a password where none is set", async ({ address }) => {
+row("SOCKS5 with only a password, without users", async ({ address }) => {
   assert.deepEqual([...await said(address, Uint8Array.of(5, 1, 2))], [5, 0xff]);
 });
 
-row("of the methods 0 and 1 the door picks 0", async ({ address, target }) => {
+row("of the methods 0 and 1 the instance picks 0", async ({ address, target }) => {
   const asking = Uint8Array.of(5, 2, 0, 1, 5, 1, 0, ...address4(target.port));
   await assertEcho(address, asking, 12);
   using client = await RawClient.connect(address);
@@ -93,7 +93,7 @@ row("SOCKS4 by address and SOCKS4A by name", async ({ address, target: { port } 
   await assertEcho(address, Uint8Array.of(...head, 0, 0, 0, 1, 0, ...latin1("localhost\0")), 8);
 });
 
-row("a name of 255 bytes is handled, an empty one refused", async ({ instance, address }) => {
+row("a name of 255 bytes is accepted, an empty one rejected", async ({ instance, address }) => {
   const long = await said(
     address,
     socks5Asking({ host: `${"a".repeat(63)}.`.repeat(4).slice(0, 255), port: 80 }),
@@ -105,7 +105,7 @@ row("a name of 255 bytes is handled, an empty one refused", async ({ instance, a
   await instance.says(/client\.refused .*protocol=socks5/);
 });
 
-row("a name that is an IP literal is one, in brackets too", async ({ address, target }) => {
+row("a name that is an IP literal is treated as an address, in brackets too", async ({ address, target }) => {
   await assertEcho(address, socks5Asking(loopback(target.port)), 12);
   await assertEcho(address, socks5Asking({ host: "[::ffff:127.0.0.1]", port: target.port }), 12);
 });
@@ -118,7 +118,7 @@ row("BIND and UDP ASSOCIATE get reply 7", async ({ instance, address }) => {
   await instance.says(/Cannot do BIND[^]*Cannot do UDP ASSOCIATE/);
 });
 
-row("a request of one byte a packet is the same request", async ({ address, target: { port } }) => {
+row("a request in packets of one byte is the same request", async ({ address, target: { port } }) => {
   const askings = [
     { asking: socks5Asking(loopback(port)), reply: 12 },
     { asking: Uint8Array.of(4, 1, port >> 8, port & 255, 127, 0, 0, 1, 0), reply: 8 },
@@ -133,20 +133,20 @@ row("a request of one byte a packet is the same request", async ({ address, targ
   }
 });
 
-row("TLS on the plain port is closed, and the log says what it was", async ({ instance, address }) => {
+row("TLS on the plain port is closed, and the log names it", async ({ instance, address }) => {
   const hello = Uint8Array.of(0x16, 3, 1, 0, 5, 1, 0, 0, 1, 0);
   assert.equal((await said(address, hello)).length, 0);
   await instance.says(/ WARN .*"TLS to a plain proxy port".*http:\/\//);
 });
 
-row("CONNECT without a port is 400 with a text", async ({ address }) => {
+row("CONNECT without a port returns 400 with a text", async ({ address }) => {
   const answer = new TextDecoder().decode(
     await said(address, "CONNECT example.com HTTP/1.1\r\nHost: example.com\r\n\r\n"),
   );
   assert.match(answer, /^HTTP\/1\.1 400 [^]*\r\n\r\n.*port/);
 });
 
-row("origin form is a page, never a loop", async ({ instance, address }) => {
+row("origin form returns a page, never a loop", async ({ instance, address }) => {
   const answer = new TextDecoder().decode(
     await said(address, `GET / HTTP/1.1\r\nHost: ${address}\r\nConnection: close\r\n\r\n`),
   );
@@ -154,7 +154,7 @@ row("origin form is a page, never a loop", async ({ instance, address }) => {
   assert.doesNotMatch(instance.stderr, /conn\.done/);
 });
 
-row("the PAC file is for loopback Hosts only", async ({ address }) => {
+row("the PAC file requires a loopback Host", async ({ address }) => {
   const pac = async (host: string) =>
     new TextDecoder().decode(
       await said(address, `GET /proxy.pac HTTP/1.1\r\nHost: ${host}\r\nConnection: close\r\n\r\n`),
@@ -170,7 +170,7 @@ row("the PAC file is for loopback Hosts only", async ({ address }) => {
   }
 });
 
-row("junk is closed without a word to any target", async ({ instance, address }) => {
+row("junk is closed without a connection to a target", async ({ instance, address }) => {
   for (
     const junk of [
       "\0\0\0\0",

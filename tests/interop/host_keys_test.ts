@@ -27,7 +27,7 @@ function blobOf(text: string): Uint8Array<ArrayBuffer> {
   return blob;
 }
 
-/** Whether ssh goes on with a server that shows a key of the first of these algorithms that it has. */
+/** Whether ssh accepts a server that shows its key of the first algorithm that it supports. */
 async function sshAccepts(
   ssh: string,
   { lab, host, algorithms }: { lab: SshLab; host: HostKeySettings; algorithms: readonly string[] },
@@ -54,14 +54,16 @@ async function sshAccepts(
   return false;
 }
 
-/** What stands in the files; `PORT` is the server's, `ED`, `RSA` its keys and `NEW` one it has not. */
+/**
+ * The contents of the files. `PORT` is the server's port, `ED` and `RSA` are its keys, `NEW` is another key.
+ */
 interface Case {
   readonly name: string;
   readonly user?: string;
   readonly global?: string;
   readonly host?: Partial<HostKeySettings>;
   readonly accepts: boolean;
-  /** Where ssh goes on and we, on purpose, do not. */
+  /** Set when ssh accepts the server and postern deliberately does not. */
   readonly differs?: true;
 }
 
@@ -86,10 +88,15 @@ const cases: readonly Case[] = [
   { name: "another key in the global file", user: `${own} ED`, global: `${own} NEW`, accepts: true },
   { name: "a key of another type", user: `${own} RSA`, accepts: false },
   { name: "revoked for all", user: `@revoked * ED\n${own} ED`, accepts: false },
-  { name: "revoked behind", user: `${own} ED`, global: `@revoked ${own} ED`, accepts: false },
+  { name: "revoked in a later file", user: `${own} ED`, global: `@revoked ${own} ED`, accepts: false },
   { name: "another one revoked", user: `@revoked * NEW\n${own} ED`, accepts: true },
   { name: "revoked for another host", user: `@revoked other ED\n${own} ED`, accepts: true },
-  { name: "revoked behind a tab", user: `@revoked\t* ED\n${own} ED`, accepts: false, differs: true },
+  {
+    name: "revoked with a tab after the marker",
+    user: `@revoked\t* ED\n${own} ED`,
+    accepts: false,
+    differs: true,
+  },
   { name: "an authority", user: "@cert-authority * NEW", accepts: false },
   { name: "the key as an authority", user: `@cert-authority ${own} ED`, accepts: false },
   {
@@ -100,11 +107,16 @@ const cases: readonly Case[] = [
   { name: "an alias", user: "lab ED", host: { hostKeyAlias: "lab" }, accepts: true },
   { name: "an alias in capitals", user: "lab ED", host: { hostKeyAlias: "LAB" }, accepts: true },
   { name: "an alias with a port", user: `[lab]:PORT ED`, host: { hostKeyAlias: "lab" }, accepts: false },
-  { name: "an alias, only the name known", user: `${own} ED`, host: { hostKeyAlias: "lab" }, accepts: false },
+  {
+    name: "an alias when only the name is known",
+    user: `${own} ED`,
+    host: { hostKeyAlias: "lab" },
+    accepts: false,
+  },
   { name: "accept-new", host: takesNew, accepts: true },
   { name: "accept-new, hashed", host: { ...takesNew, hashKnownHosts: true }, accepts: true },
   { name: "accept-new under an alias", host: { ...takesNew, hostKeyAlias: "Lab" }, accepts: true },
-  { name: "accept-new behind other lines", user: "# mine\nother NEW\n", host: takesNew, accepts: true },
+  { name: "accept-new after other lines", user: "# mine\nother NEW\n", host: takesNew, accepts: true },
   { name: "accept-new of a changed key", user: `${own} NEW`, host: takesNew, accepts: false },
   { name: "accept-new, changed in the global file", global: `${own} NEW`, host: takesNew, accepts: false },
   { name: "accept-new of another type", user: `${own} RSA`, host: takesNew, accepts: false },
@@ -117,7 +129,7 @@ const cases: readonly Case[] = [
     differs: true,
   },
   {
-    name: "accept-new where an authority is known",
+    name: "accept-new with a known authority",
     user: "@cert-authority * NEW",
     host: takesNew,
     accepts: false,
@@ -131,9 +143,9 @@ const cases: readonly Case[] = [
   },
 ];
 
-peerTest("HostKeys.decide() goes on where ssh goes on, and leaves the same files", peers, async (paths) => {
+peerTest("HostKeys.decide() accepts what ssh accepts, and leaves the same files", peers, async (paths) => {
   await using lab = await SshLab.create(paths);
-  // Newer servers lock out whoever breaks off often, so that each serves some of the cases only.
+  // Newer servers lock out clients that often disconnect early, so each server handles only some cases.
   for (let at = 0; at < cases.length; at += 10) {
     const server = await lab.start(`jump${at}`, { hostKeys: ["ed25519", "rsa"] });
     for (const row of cases.slice(at, at + 10)) await checkCase(row, { lab, server, ssh: paths.ssh });
@@ -175,14 +187,14 @@ async function checkCase(row: Case, { lab, server, ssh }: { lab: SshLab; server:
     const salted = /\|1\|\S+/;
     assert.match(ourFile ?? "", salted);
     assert.equal(ourFile?.replace(salted, ""), theirFile?.replace(salted, ""), row.name);
-    assert.ok(await sshAccepts(ssh, { lab, host, algorithms: ["ssh-ed25519"] }), "ssh reads it");
+    assert.ok(await sshAccepts(ssh, { lab, host, algorithms: ["ssh-ed25519"] }), "ssh reads the file");
     assert.equal(await left(), ourFile);
   } else assert.equal(ourFile, theirFile, row.name);
 }
 
 const supported = ["ssh-ed25519", "ecdsa-sha2-nistp256", "rsa-sha2-512", "rsa-sha2-256"];
 
-peerTest("HostKeys.algorithms() makes a server show the one key that is known", peers, async (paths) => {
+peerTest("HostKeys.algorithms() makes a server show the known key", peers, async (paths) => {
   await using lab = await SshLab.create(paths);
   const server = await lab.start("jump", { hostKeys: ["ed25519", "ecdsa", "rsa"] });
   for (const type of ["ed25519", "ecdsa", "rsa"] as const) {

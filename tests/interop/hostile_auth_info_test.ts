@@ -4,11 +4,11 @@ import { peerTest } from "../support/peers.ts";
 import { Household } from "../support/postern_process.ts";
 
 const v1 = "client.authentication.k8s.io/v1";
-/** Programs that a hostile fact may hope to start; each tells that it has been. */
+/** Programs that a hostile fact may try to start; each records that it ran. */
 const traps = ["evil", "kubelogin", "kubectl-oidc_login", "oc", "bash", "curl", "python3"];
 
 peerTest(
-  "kubectl starts nothing that a hostile fact names, whatever it writes of signing in",
+  "kubectl starts no program from a hostile fact, for any form of auth info",
   ["kubectl", "sh"],
   async ({ kubectl, sh }, t) => {
     await using home = await Household.open();
@@ -38,7 +38,7 @@ peerTest(
       "a name with a line end": exec("kubelogin\n"),
       "kubectl with other work": exec("kubectl", "delete", "namespace", "default"),
       "a browser that is a program": exec("kubelogin", "get-token", `--browser-command=${evil}`),
-      "a log that is a file of the person": exec("kubelogin", "get-token", `--log_file=${started}/log`),
+      "a log that overwrites a user's file": exec("kubelogin", "get-token", `--log_file=${started}/log`),
       "a library to load first": withEnv("LD_PRELOAD", evil),
       "another PATH": withEnv("PATH", bin),
       "another home": withEnv("HOME", "/"),
@@ -56,7 +56,7 @@ peerTest(
     await storeClusters(home, [
       ...cases.map(([name, login], at) => ({
         ...labCluster(`c-${at}`, name, { login }),
-        // Nobody is there: what signs in is asked for before that.
+        // No server listens there: the sign-in comes first.
         dynamicFacts: { talosApiURL: "https://127.0.0.1:1" },
       })),
       {
@@ -86,11 +86,11 @@ peerTest(
         assert.deepEqual([...Deno.readDirSync(started)].map(({ name }) => name), []);
       });
     }
-    await t.step("nothing of them is in the kubeconfig", () => {
+    await t.step("the kubeconfig contains none of them", () => {
       assert.doesNotMatch(text, /evil|passwd|LD_PRELOAD|browser-command/);
       assert.deepEqual([...text.matchAll(/command: "(.*)"/g)].map(([, command]) => command), ["kubelogin"]);
     });
-    await t.step("what is allowed is started: these traps work", async () => {
+    await t.step("an allowed program starts: the traps work", async () => {
       await ask("c-allowed");
       assert.deepEqual([...Deno.readDirSync(started)].map(({ name }) => name), ["kubelogin"]);
     });

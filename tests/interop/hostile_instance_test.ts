@@ -3,11 +3,11 @@ import { HostileInstance } from "../support/hostile_instance.ts";
 import { peerTest, skippedTest } from "../support/peers.ts";
 import { compiled, type Ended, Household } from "../support/postern_process.ts";
 
-/** Somebody else of this machine, in no group. */
+/** Another user of this machine, in no group. */
 const stranger = 65_534;
-const asRoot = "only on a machine where the tests are root";
+const asRoot = "only when the tests run as root";
 
-/** What the stranger would have programs and the system use. */
+/** The address that the attacker wants programs and the system to use. */
 const evil = "203.0.113.9";
 const proxies = {
   http: `http://${evil}:3128`,
@@ -50,7 +50,7 @@ routes: [{ to: [corp.example], via: up }]
 dns: { domains: [corp.example] }
 `;
 
-/** Every command that asks an instance. */
+/** Every command that queries an instance. */
 const commands: readonly (readonly string[])[] = [
   ["status"],
   ["status", "--page"],
@@ -71,7 +71,7 @@ function root(title: string, test: Parameters<typeof peerTest<"perl">>[2]): void
   else skippedTest(title, asRoot);
 }
 
-/** A household in whose temporary directory everybody can make something, as in /tmp. */
+/** A household with a world-writable temporary directory, like /tmp. */
 async function openHousehold({ hasRuntime = false } = {}): Promise<Household> {
   const home = await Household.open({ hasRuntime });
   await Deno.mkdir(`${home.directory}/root/etc/systemd/resolved.conf.d`, { recursive: true });
@@ -87,7 +87,7 @@ function run(home: Household, args: readonly string[]): Promise<Ended> {
   return home.run(args, { env: { POSTERN_ROOT: `${home.directory}/root` } });
 }
 
-/** Deno makes a link only for who may write anywhere. */
+/** Creates a link with perl: Deno requires permission to write everywhere. */
 async function link(perl: string, target: string, path: string): Promise<void> {
   const args = ["-e", "symlink($ARGV[0], $ARGV[1]) or die $!", target, path];
   const { success } = await new Deno.Command(perl, { args, stdin: "null" }).output();
@@ -105,7 +105,7 @@ async function written(home: Household): Promise<string[]> {
 }
 
 root(
-  "another user has made the place where an earlier postern had its sockets: no command connects there",
+  "another user has created the directory for sockets of earlier versions: no command connects there",
   async ({ perl }) => {
     await using home = await openHousehold();
     const directory = home.places.formerRuntime ?? "";
@@ -124,12 +124,12 @@ root(
       assert.equal(code, answersAlone ? 0 : 3, said);
       if (args[0] === "env") assert.match(stdout, /^export http_proxy='http:\/\/127\.0\.0\.1:12001'$/m);
     }
-    // What was applied is what our own configuration says.
+    // The applied values are those of our own configuration.
     const [file = "", ...more] = await written(home);
     assert.deepEqual(more, []);
     assert.doesNotMatch(await Deno.readTextFile(file), /evil|203\.0\.113\.9/);
     assert.match(await Deno.readTextFile(file), /^DNS=127\.0\.0\.1:1053\nDomains=~corp\.example\n$/m);
-    // Nor does it keep an instance of our own from running.
+    // The directory does not prevent our own instance from running either.
     await using running = await home.instance(["--listen", "127.0.0.1:0"]);
     assert.ok(await running.address());
     assert.equal((await run(home, ["status", "--id", "default"])).code, 0);
@@ -138,7 +138,7 @@ root(
 );
 
 root(
-  "another user has made the runtime directory, or has a socket in it: every command refuses",
+  "another user has created the runtime directory, or a socket in it: every command rejects it",
   async ({ perl }) => {
     for (const isOwnDirectory of [false, true]) {
       await using home = await openHousehold({ hasRuntime: true });
@@ -166,7 +166,7 @@ root(
   },
 );
 
-root("a lock that is a link, or another user's, is neither followed nor taken", async ({ perl }) => {
+root("a lock file that is a link or another user's is neither followed nor locked", async ({ perl }) => {
   await using home = await openHousehold({ hasRuntime: true });
   await Deno.mkdir(home.places.runtime, { mode: 0o700 });
   const lock = `${home.places.runtime}/default.lock`;
@@ -182,7 +182,7 @@ root("a lock that is a link, or another user's, is neither followed nor taken", 
   ];
   for (const make of prepare) {
     await make();
-    // One that starts all the same ends after a minute.
+    // An instance that starts anyway ends after a minute.
     const under = [perl, "-e", "alarm 60; exec @ARGV"];
     const { code, stdout, stderr } = await home.run(["proxy", "--listen", "127.0.0.1:0"], { under });
     assert.deepEqual([code, stdout], [4, ""], stderr);
@@ -198,7 +198,7 @@ root("a lock that is a link, or another user's, is neither followed nor taken", 
 });
 
 root(
-  "a runtime directory below one that everybody can write to is refused, also by the launcher from source",
+  "a runtime directory in a world-writable one is rejected, also by the launcher from source",
   async ({ perl }) => {
     await using home = await openHousehold({ hasRuntime: true });
     await using instance = await HostileInstance.start(perl, { directory: home.places.runtime, answers });
@@ -228,7 +228,7 @@ root(
   },
 );
 
-/** What is said of an answer, by what is asked; the instance runs as ourselves. */
+/** The errors for invalid answers, by request; the instance runs as our own user. */
 const refusals: readonly {
   readonly args: readonly string[];
   readonly says: RegExp;
@@ -250,7 +250,7 @@ const refusals: readonly {
   },
 ];
 
-peerTest("what an instance answers is checked before a command uses it", ["perl"], async ({ perl }) => {
+peerTest("commands check an instance's answers before they use them", ["perl"], async ({ perl }) => {
   await using home = await openHousehold({ hasRuntime: true });
   await Deno.chmod(`${home.directory}/run`, 0o700);
   const hostile = { ...answers, "/v1/status": status(["evil.example", "../zshenv"], "127.0.0.1") };
@@ -267,12 +267,12 @@ peerTest("what an instance answers is checked before a command uses it", ["perl"
   const shown = await run(home, ["status"]);
   assert.equal(shown.code, 0, shown.stderr);
   assert.match(shown.stdout, /\\u\{1b\}\]0;taken\\u\{7\}127\.0\.0\.1:1/);
-  // deno-lint-ignore no-control-regex -- what a terminal must not get
+  // deno-lint-ignore no-control-regex -- sequences that must not reach the terminal
   assert.doesNotMatch(shown.stdout, /\u001b\]|\u0007/);
 }, { platforms: ["linux", "darwin"] });
 
 peerTest(
-  "status and stop find an instance where an earlier postern had its sockets",
+  "status and stop find an instance in the directory of earlier versions",
   ["perl"],
   async ({ perl }) => {
     await using home = await openHousehold();
@@ -290,17 +290,17 @@ peerTest(
   { platforms: ["linux"] },
 );
 
-if (Deno.uid() !== 0) skippedTest("a unix socket is for its user alone, whatever the umask is", asRoot);
+if (Deno.uid() !== 0) skippedTest("a unix socket is private to its user with any umask", asRoot);
 else {
   peerTest(
-    "a unix socket is for its user alone, whatever the umask is",
+    "a unix socket is private to its user with any umask",
     ["sh", "curl"],
     async ({ sh, curl }) => {
       await using home = await openHousehold({ hasRuntime: true });
-      const listener = `${home.directory}/door.sock`;
+      const listener = `${home.directory}/postern.sock`;
       await home.configure("routes: [{ to: a.example, via: reject }]\n");
       const under = [sh, "-c", 'umask 000; exec "$@"', "sh"];
-      // Only the socket's own mode keeps others from it: they can enter its directory.
+      // Only the socket's mode protects it: other users can enter its directory.
       await using running = home.start(["proxy", "--listen-unix", listener], { under });
       await running.ready;
       for (const path of [listener, `${home.places.runtime}/default.sock`]) {

@@ -10,7 +10,7 @@ import { freePort, runPeer } from "../support/peer_program.ts";
 import { type PeerPaths, peerTest, skippedTest } from "../support/peers.ts";
 import type { Instance } from "../support/postern_process.ts";
 
-/** The gRPC client, which holds its stream until it is told to end. */
+/** The gRPC client, which keeps its stream open until the test ends it. */
 class Conversation implements AsyncDisposable {
   readonly #child: Deno.ChildProcess;
   readonly #stdin: WritableStreamDefaultWriter<Uint8Array>;
@@ -30,15 +30,15 @@ class Conversation implements AsyncDisposable {
     this.#said = this.#collect();
   }
 
-  /** Resolves when it has said a word; fails where it ends without. */
+  /** Resolves when the client prints the word; rejects when it exits first. */
   async says(word: string): Promise<void> {
     const ended = this.#said.then((said) => {
-      if (!this.#text.includes(word)) throw new Error(`it ended: ${said}`);
+      if (!this.#text.includes(word)) throw new Error(`the client exited: ${said}`);
     });
     while (!this.#text.includes(word)) await Promise.race([this.#changed.promise, ended]);
   }
 
-  /** Has it end its stream, and gives how many words went over it. */
+  /** Ends the stream and returns how many words it has carried. */
   async end(): Promise<number> {
     await this.#stdin.close();
     const said = await this.#said;
@@ -62,7 +62,7 @@ class Conversation implements AsyncDisposable {
     try {
       this.#child.kill("SIGKILL");
     } catch (error) {
-      // It has ended by itself.
+      // The client has exited by itself.
       if (!(error instanceof TypeError)) throw error;
     }
     await this.#said;
@@ -74,7 +74,7 @@ class Conversation implements AsyncDisposable {
 interface Fetched {
   readonly body: string;
   readonly said: string;
-  /** What a SOCKS proxy refused with. */
+  /** The reply code of a SOCKS proxy's refusal. */
   readonly reply: number | undefined;
 }
 
@@ -91,7 +91,7 @@ const byHttp = async (
 
 const story = "the story of HyperShift: sidecars into a guest cluster";
 if (hasServiceAddresses()) peerTest(story, hypershiftPeers, tell);
-else skippedTest(story, "only on a machine where 127.96.0.10:53 may be listened on");
+else skippedTest(story, "only on a machine that allows listening on 127.96.0.10:53");
 
 async function tell(paths: PeerPaths<typeof hypershiftPeers[number]>, t: Deno.TestContext): Promise<void> {
   await using lab = await HypershiftLab.open(paths);
@@ -116,7 +116,7 @@ async function tell(paths: PeerPaths<typeof hypershiftPeers[number]>, t: Deno.Te
     const front = await lab.front(whose, mode);
 
     await t.step(
-      `gRPC to a Service of the guest while certificates are rotated: ${whose}, ${mode}`,
+      `gRPC to a Service of the guest during a rotation of certificates: ${whose}, ${mode}`,
       async () => {
         const { cert, key } = lab.certificates.pair("frontend", "client");
         await lab.client.put({ "tls.crt": cert, "tls.key": key });
@@ -134,7 +134,7 @@ async function tell(paths: PeerPaths<typeof hypershiftPeers[number]>, t: Deno.Te
         const stranger = lab.certificates.pair("stranger", "client");
         await lab.client.put({ "tls.crt": stranger.cert, "tls.key": stranger.key });
         const refused = await fetchBy(paths.curl, way, "http://web.shop/");
-        assert.equal(refused.body, "", "new connections show what is mounted now");
+        assert.equal(refused.body, "", "new connections use the mounted certificate");
         assert.ok(refused.reply !== undefined && refused.reply !== 5, refused.said);
 
         await lab.certificates.renew();
@@ -164,7 +164,7 @@ async function tell(paths: PeerPaths<typeof hypershiftPeers[number]>, t: Deno.Te
   const front = await lab.front("Go");
 
   await t.step(
-    "names are Services, then names of the guest's DNS, and what is neither is not found",
+    "names resolve to Services, then by the guest's DNS, and others are not found",
     async () => {
       await using instance = await lab.sidecar("socks5", front, {
         more: ["--resolve-from-guest-cluster-dns=true"],
@@ -181,16 +181,16 @@ async function tell(paths: PeerPaths<typeof hypershiftPeers[number]>, t: Deno.Te
       assert.ok(dns.connections > 0);
       const asked = dns.connections;
       assert.equal((await fetchBy(paths.curl, way, "http://db.internal/")).body, "web of the guest");
-      assert.equal(dns.connections, asked, "what the DNS has said is kept");
+      assert.equal(dns.connections, asked, "DNS answers are cached");
       const replies = [
         ["a Service that is not there", "http://no.shop.svc/", 4],
-        ["a headless Service that the DNS does not know either", "http://headless.shop.svc/", 4],
+        ["a headless Service that the DNS does not know", "http://headless.shop.svc/", 4],
         ["a port that is closed", `http://web.shop:${freePort()}/`, 5],
       ] as const;
       for (const [what, url, reply] of replies) {
         assert.equal((await fetchBy(paths.curl, way, url)).reply, reply, `${what}: ${instance.stderr}`);
       }
-      // Watched: what is new needs no restart, and no dial asks the API.
+      // Watches report new Services without a restart, and no dial queries the API.
       const lists = () => lab.cluster.requests({ resource: "services", verb: "LIST" });
       const before = await lists();
       await lab.cluster.apply(
@@ -202,12 +202,12 @@ async function tell(paths: PeerPaths<typeof hypershiftPeers[number]>, t: Deno.Te
         ({ body } = await fetchBy(paths.curl, way, "http://late.shop/"));
       }
       for (let count = 0; count < 10; count++) await fetchBy(paths.curl, way, "http://late.shop/");
-      // Others may list once in a while.
+      // Other clients may list occasionally.
       assert.ok(await lists() - before < 5, "no dial lists Services");
     },
   );
 
-  await t.step("the https variant serves CONNECT and GET, by way of the guest's proxy too", async () => {
+  await t.step("the https variant serves CONNECT and GET, also through the guest's proxy", async () => {
     await using instance = await lab.sidecar("https", front);
     for (const url of ["http://web.shop/", "http://db.internal/"]) {
       assert.equal(
@@ -242,7 +242,7 @@ async function tell(paths: PeerPaths<typeof hypershiftPeers[number]>, t: Deno.Te
     assert.deepEqual(squid.asked, ["idp.example:8443"]);
   });
 
-  await t.step("the APIs of clouds are reached by HTTPS_PROXY, which gets their names", async () => {
+  await t.step("postern reaches cloud APIs through HTTPS_PROXY, by name", async () => {
     const network = createNetwork();
     const elsewhere = {
       ...network,
@@ -263,7 +263,7 @@ async function tell(paths: PeerPaths<typeof hypershiftPeers[number]>, t: Deno.Te
   });
 
   await t.step(
-    "without an agent nothing is reached; this machine stands in for names where it is told to",
+    "without an agent nothing is reachable; this machine resolves names if configured",
     async () => {
       const alone = await lab.certificates.goServer({ mode: "http-connect", isSocket: false });
       assert.ok("port" in alone.front);
@@ -272,14 +272,14 @@ async function tell(paths: PeerPaths<typeof hypershiftPeers[number]>, t: Deno.Te
       const way = await bySocks(instance);
       const refused = await fetchBy(paths.curl, way, "http://web.shop/");
       assert.ok(refused.reply !== undefined && refused.reply !== 5, refused.said);
-      // The one name that every machine knows.
+      // The only name that every machine resolves.
       const { body } = await fetchBy(paths.curl, way, `http://localhost:${webPort}/`);
       assert.equal(body, "web of the guest", instance.stderr);
     },
   );
 
   await t.step(
-    "names are the agent's where the resolver is switched off, and no kubeconfig is asked for",
+    "the agent resolves names when the resolver is off, and no kubeconfig is needed",
     async () => {
       await using instance = await lab.sidecar("socks5", front, {
         more: ["--disable-resolver=true"],
@@ -290,7 +290,7 @@ async function tell(paths: PeerPaths<typeof hypershiftPeers[number]>, t: Deno.Te
     },
   );
 
-  await t.step("a kubeconfig that is mended is read again", async () => {
+  await t.step("a corrected kubeconfig is read again", async () => {
     const away = `https://127.0.0.1:${freePort()}`;
     const wrong = await lab.cluster.writeKubeconfig({ name: "guest", cluster: { server: away } });
     await using instance = await lab.sidecar("socks5", front, { env: { KUBECONFIG: wrong } });
@@ -305,11 +305,13 @@ async function tell(paths: PeerPaths<typeof hypershiftPeers[number]>, t: Deno.Te
     );
   });
 
-  await t.step("a door knows the guest's Services, though its API is behind the same server", async () => {
-    const { cert, key } = lab.certificates.pair("frontend", "client");
-    const server = `https://localhost:${lab.cluster.address.split(":")[1]}`;
-    const kubeconfig = await lab.cluster.writeKubeconfig({ name: "behind", cluster: { server } });
-    await lab.home.configure(`
+  await t.step(
+    "an instance knows the guest's Services, although the API is reached through the same server",
+    async () => {
+      const { cert, key } = lab.certificates.pair("frontend", "client");
+      const server = `https://localhost:${lab.cluster.address.split(":")[1]}`;
+      const kubeconfig = await lab.cluster.writeKubeconfig({ name: "behind", cluster: { server } });
+      await lab.home.configure(`
 transports:
   lab: { kubernetes: { kubeconfig: "${kubeconfig}" }, via: hosted }
   hosted:
@@ -322,17 +324,18 @@ transports:
       names: { services: lab, guestDNS: true, guestDNSService: openshift-dns/dns-default, managementDNS: false, cloudDirect: true }
 default: hosted
 `);
-    await using instance = await lab.home.instance();
-    const way = await bySocks(instance);
-    for (const host of ["web.shop", "db.internal"]) {
-      assert.equal(
-        (await fetchBy(paths.curl, way, `http://${host}/`)).body,
-        "web of the guest",
-        instance.stderr,
-      );
-    }
-    assert.equal((await fetchBy(paths.curl, way, "http://no.shop.svc/")).reply, 4);
-    const explained = await lab.home.run(["explain", "--dial", "web.shop:80"]);
-    assert.match(explained.stdout, /found web\.shop: 127\.96\.8\.8 \(its Service\)/, explained.stderr);
-  });
+      await using instance = await lab.home.instance();
+      const way = await bySocks(instance);
+      for (const host of ["web.shop", "db.internal"]) {
+        assert.equal(
+          (await fetchBy(paths.curl, way, `http://${host}/`)).body,
+          "web of the guest",
+          instance.stderr,
+        );
+      }
+      assert.equal((await fetchBy(paths.curl, way, "http://no.shop.svc/")).reply, 4);
+      const explained = await lab.home.run(["explain", "--dial", "web.shop:80"]);
+      assert.match(explained.stdout, /found web\.shop: 127\.96\.8\.8 \(its Service\)/, explained.stderr);
+    },
+  );
 }

@@ -5,9 +5,9 @@ import { peerTest, skippedTest } from "../support/peers.ts";
 import { compiled, Instance } from "../support/postern_process.ts";
 
 const script = new URL("../../scripts/image.ts", import.meta.url).pathname;
-const name = "the container image is whole, and what is in it runs as its user on a root that is read-only";
+const name = "the container image is complete, and its program runs as its user on a read-only root";
 
-/** What a container is started with, as umoci reads it out of an image. */
+/** The start options of a container, as umoci reads them from an image. */
 interface Bundle {
   readonly process: {
     readonly args: readonly string[];
@@ -19,7 +19,7 @@ interface Bundle {
 
 const namespace = inNamespace("--mount");
 const program = compiled();
-if (program === undefined) skippedTest(name, "only on a compiled program: POSTERN_BIN names none");
+if (program === undefined) skippedTest(name, "only for a compiled program: POSTERN_BIN is not set");
 else if ("missing" in namespace) skippedTest(name, namespace.missing);
 else {
   peerTest(name, ["skopeo", "umoci", "curl"], async ({ skopeo, umoci, curl }, t) => {
@@ -48,7 +48,7 @@ else {
     );
     const [, tag, digest] = /^image: \S+:([0-9.]+): (sha256:[0-9a-f]{64})$/.exec(said) ?? [];
 
-    await t.step("skopeo finds what it says it is, and copies it blob by blob", async () => {
+    await t.step("skopeo verifies the image, and copies it blob by blob", async () => {
       const image = JSON.parse(await run(skopeo, "inspect", `oci:${layout}:${tag}`));
       assert.equal(image.Digest, digest);
       assert.equal(image.Os, "linux");
@@ -64,7 +64,7 @@ else {
     await run(umoci, "unpack", "--image", `${layout}:${tag}`, bundle);
     const { process }: Bundle = JSON.parse(await Deno.readTextFile(`${bundle}/config.json`));
 
-    await t.step("it has a user of its own, no shell, and nobody else's program", async () => {
+    await t.step("it has its own user, no shell, and no other program", async () => {
       assert.deepEqual([process.user.uid, process.user.gid], [65_532, 65_532]);
       assert.deepEqual(process.args, ["/usr/bin/postern", "help"]);
       assert.match(await Deno.readTextFile(`${root}/etc/passwd`), /^postern:x:65532:65532:/m);
@@ -75,10 +75,10 @@ else {
       assert.equal(((await Deno.stat(`${root}/tmp`)).mode ?? 0) & 0o7777, 0o1777);
     });
 
-    // What a container's runtime brings.
+    // Provided by a container runtime.
     await Deno.writeTextFile(`${root}/etc/hosts`, "127.0.0.1 localhost page.example\n");
     const container = (...args: readonly string[]) => {
-      // As a pod has it: everything is read-only but what is mounted, for what is temporary and for a home.
+      // As in a pod: everything is read-only except for the mounts of temporary files and a home.
       const mounts = [
         `mount --bind ${root} ${root}`,
         `mount -o remount,ro,bind ${root}`,
@@ -106,13 +106,13 @@ else {
       });
     };
 
-    await t.step("it tells its version", async () => {
+    await t.step("it prints its version", async () => {
       const { stdout, stderr } = await container("--version").output();
       assert.equal(new TextDecoder().decode(stdout), `postern ${tag}\n`, new TextDecoder().decode(stderr));
     });
 
     await t.step(
-      "its agent is healthy, not ready without a server, and ends when it is told to",
+      "its agent is healthy, not ready without a server, and ends with a signal",
       async () => {
         await using agent = new Instance(
           container(
@@ -127,13 +127,13 @@ else {
             .stdout;
         assert.equal(await status("/healthz"), "200");
         assert.equal(await status("/readyz"), "503");
-        // Nothing is open: the first signal is all it takes.
+        // No connection is open, so the first signal suffices.
         agent.kill("SIGTERM");
         assert.equal((await agent.ended).code, 0);
       },
     );
 
-    await t.step("its door serves, with a name looked up by the libraries of the image", async () => {
+    await t.step("its proxy works, with a name resolved by the image's libraries", async () => {
       const page = await stack.use(await origin());
       await using instance = new Instance(
         container("proxy", "--listen", "127.0.0.1:0", "--route", "nowhere.example=reject").spawn(),
@@ -147,7 +147,7 @@ else {
   });
 }
 
-/** A page on loopback. */
+/** Serves a page on loopback. */
 function origin(): Promise<AsyncDisposable & { readonly port: number }> {
   const server = Deno.serve(
     { hostname: "127.0.0.1", port: 0, onListen: () => {} },

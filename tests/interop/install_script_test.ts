@@ -12,7 +12,7 @@ const linux = { platforms: ["linux"] as const };
 const { version } = settings;
 const x64 = `postern-${version}-linux-x64`;
 
-/** Where somebody installs, and a release to install. */
+/** A directory for an installation, and a release to install. */
 class Place implements AsyncDisposable {
   readonly release = new ReleaseServer();
   readonly home: string;
@@ -29,7 +29,7 @@ class Place implements AsyncDisposable {
     return `${this.home}/.local/bin/postern`;
   }
 
-  /** Runs the script; `shell` may be several words. */
+  /** Runs the script; `shell` may consist of several words. */
   async install(
     shell: readonly string[],
     args: readonly string[] = [],
@@ -41,12 +41,12 @@ class Place implements AsyncDisposable {
     });
   }
 
-  /** Everything that is there. */
+  /** Lists all files. */
   async left(): Promise<string[]> {
     return (await Array.fromAsync(below(this.home))).sort();
   }
 
-  /** A directory for PATH with these programs only, each run by `through`. */
+  /** Creates a directory for PATH with only these programs, each run by `through`. */
   async tools(names: readonly string[], through: (name: string) => string): Promise<string> {
     const directory = await Deno.makeTempDir({ prefix: "tools-", dir: this.home });
     for (const name of names) {
@@ -68,7 +68,7 @@ async function* below(directory: string): AsyncGenerator<string> {
   }
 }
 
-/** What every system has, besides what fetches and what checks. */
+/** Programs of every system, except for those that download and verify. */
 const basic = [
   ...["cat", "chmod", "dirname", "getconf", "mkdir", "mktemp", "mv", "printf", "rm", "rmdir", "sleep"],
   "uname",
@@ -78,16 +78,16 @@ const ofSystem = (name: string) => `PATH=/usr/bin:/bin exec ${name} "$@"`;
 const program = compiled();
 const sumsUp =
   "postern: its checksum comes from the same place: it proves that the download is whole, not who built it\n";
-const onlyCompiled = "only on a compiled program: POSTERN_BIN names none";
+const onlyCompiled = "only for a compiled program: POSTERN_BIN is not set";
 
 const shells = [["sh", []], ["bash", []], ["busybox", ["sh"]]] as const;
 for (const [shell, words] of shells) {
   peerTest(
-    `install.sh runs nothing when it comes cut short, wherever, in ${shell}`,
+    `install.sh runs nothing when it is truncated at any place, in ${shell}`,
     [shell],
     async (paths) => {
       await using place = await Place.open();
-      // As a release has it: it needs no words behind it.
+      // In the release's form, which needs no arguments.
       const source = await Deno.readTextFile(script);
       const text = installerOf(source, { version, project: "https://git.example.net/us/postern" })
         .replace(/(release_url=)'.*'/, `$1'${place.release.url}'`);
@@ -106,7 +106,7 @@ for (const [shell, words] of shells) {
   );
 }
 
-/** Every place in the last lines, where the work is begun. */
+/** Every position in the last lines, where the work starts. */
 function ends(text: string): number[] {
   return Array.from({ length: 60 }, (_, at) => text.length - at);
 }
@@ -115,9 +115,9 @@ function programOf<Name extends "sh" | "bash" | "busybox">(paths: PeerPaths<Name
   return paths[name];
 }
 
-/** Systems that have different programs. */
+/** Systems with different programs. */
 const systems = [
-  { name: "all there is", shell: "sh", words: [], peers: ["curl"], tools: undefined },
+  { name: "all programs", shell: "sh", words: [], peers: ["curl"], tools: undefined },
   { name: "curl and shasum", shell: "bash", words: [], peers: ["curl"], tools: ["curl", "shasum"] },
   {
     name: "GNU's wget and openssl",
@@ -126,10 +126,10 @@ const systems = [
     peers: ["wget", "openssl"],
     tools: ["wget", "openssl"],
   },
-  { name: "nothing but busybox", shell: "busybox", words: ["sh"], peers: [], tools: "busybox" },
+  { name: "only busybox", shell: "busybox", words: ["sh"], peers: [], tools: "busybox" },
 ] as const;
 for (const { name, shell, words, peers, tools } of systems) {
-  const title = `install.sh installs, and again over that, with ${name}`;
+  const title = `install.sh installs, and reinstalls, with ${name}`;
   if (program === undefined) skippedTest(title, onlyCompiled);
   else {
     peerTest(title, [shell, ...peers], async (paths) => {
@@ -166,7 +166,7 @@ for (const { name, shell, words, peers, tools } of systems) {
   }
 }
 
-/** What gh does; each answer is that of a program that stands in for it, as GitHub is out of reach here. */
+/** The behavior of gh; a test program simulates each answer, because GitHub is not reachable here. */
 const attestations = [
   {
     name: "verifies",
@@ -184,7 +184,7 @@ const attestations = [
       /^postern: error: Cannot use \S+: gh cannot verify its attestation: Error: no attestations found for subject\npostern: hint: .*--skip-attestation\n$/,
   },
   {
-    name: "finds none, and is not to be asked",
+    name: "finds none, and is disabled",
     gh: '[ "$1" = auth ] || exit 1',
     args: ["--skip-attestation"],
     code: 0,
@@ -197,7 +197,7 @@ const attestations = [
     says: /not who built it\npostern: verify who built it: gh attestation verify "\S+" --repo us\/postern\n/,
   },
   {
-    name: "knows no project, as releases are not on GitHub",
+    name: "knows no project, because releases are not on GitHub",
     gh: 'echo "$@" >>"$HOME/asked"; exit 1',
     project: "https://git.example.net/us/postern",
     code: 0,
@@ -208,7 +208,7 @@ const attestations = [
 for (
   const { name, gh, args = [], project = "https://github.com/us/postern", code, says, asked } of attestations
 ) {
-  peerTest(`install.sh installs what its release workflow has built: gh ${name}`, ["sh"], async ({ sh }) => {
+  peerTest(`install.sh installs a file of its release workflow: gh ${name}`, ["sh"], async ({ sh }) => {
     await using place = await Place.open();
     const program = `#!/bin/sh\necho postern ${version}\n`;
     await place.release.publish(x64, new TextEncoder().encode(program));
@@ -227,7 +227,7 @@ for (
   }, linux);
 }
 
-/** What may be wrong with a release or with the machine; the one sentence, and the hint. */
+/** Problems of a release or of the machine, with the error and the hint. */
 const failures: readonly {
   readonly name: string;
   readonly args?: readonly string[];
@@ -237,7 +237,7 @@ const failures: readonly {
   readonly code?: number;
 }[] = [
   {
-    name: "there is no such version",
+    name: "the version does not exist",
     spoil: ({ files }) => files.clear(),
     error: /^Cannot fetch \S+\.sha256: .*404/,
     hint: /--version VERSION/,
@@ -261,7 +261,7 @@ const failures: readonly {
     hint: /gets there/,
   },
   {
-    name: "the program ends early, and nobody said how long it is",
+    name: "the program ends early, without a length",
     spoil: ({ files }) => void files.set(x64, wholeFile(junk.subarray(0, 5000), undefined)),
     error: /^Cannot use \S+: its checksum is [0-9a-f]{64} and should be [0-9a-f]{64}$/,
     hint: /fetch it again/,
@@ -273,7 +273,7 @@ const failures: readonly {
     hint: /gets there/,
   },
   {
-    name: "one byte is another",
+    name: "one byte is wrong",
     spoil: ({ files }) => void files.set(x64, wholeFile(junk.with(1234, 7))),
     error: /^Cannot use \S+: its checksum is [0-9a-f]{64} and should be [0-9a-f]{64}$/,
     hint: /somebody has changed it/,
@@ -286,7 +286,7 @@ const failures: readonly {
     hint: /look at/,
   },
   {
-    name: "the checksum is a page that wants a log-in",
+    name: "the checksum is a sign-in page",
     spoil: ({ files }) => void files.set(`${x64}.sha256`, { body: `<html>${"0".repeat(64)}  ${x64}\n` }),
     error: /^Cannot check \S+: what is at \S+\.sha256 is no checksum of it$/,
     hint: /look at/,
@@ -298,26 +298,26 @@ const failures: readonly {
     hint: /look at/,
   },
   {
-    name: "what is published is no program",
+    name: "the published file is not a program",
     spoil: () => {},
     error: /^Cannot run \S+ here: /,
     hint: /--to DIRECTORY/,
   },
   {
-    name: "what is published is another program",
+    name: "the published file is another program",
     spoil: (release) => release.publish(x64, new TextEncoder().encode("#!/bin/sh\necho postern 9.9.9\n")),
     error: /^Cannot use \S+: it says that it is "postern 9\.9\.9"$/,
     hint: /what is published/,
   },
   {
-    name: "nobody is there",
+    name: "no server listens",
     args: ["--from", "http://127.0.0.1:1/releases"],
     spoil: () => {},
     error: /^Cannot fetch http:\/\/127\.0\.0\.1:1\/releases\/v\S+\.sha256: /,
     hint: /gets there/,
   },
   {
-    name: "the address is in clear",
+    name: "the address uses http",
     args: ["--from", "http://releases.example.net"],
     spoil: () => {},
     error: /^Cannot fetch from "http:\/\/releases\.example\.net": anybody on the way could change it$/,
@@ -325,7 +325,7 @@ const failures: readonly {
     code: 2,
   },
   {
-    name: "the address only begins like one of this machine",
+    name: "the address only starts like one of this machine",
     args: ["--from", "http://127.0.0.1.example.net/"],
     spoil: () => {},
     error: /^Cannot fetch from "[^"]+": anybody on the way could change it$/,
@@ -333,7 +333,7 @@ const failures: readonly {
     code: 2,
   },
   {
-    name: "the version leads elsewhere",
+    name: "the version contains a path",
     args: ["--version", "../../x"],
     spoil: () => {},
     error: /^Cannot install "\.\.\/\.\.\/x": that is no version$/,
@@ -341,7 +341,7 @@ const failures: readonly {
     code: 2,
   },
   {
-    name: "an option is not known",
+    name: "an unknown option",
     args: ["--force"],
     spoil: () => {},
     error: /^Cannot read the command line: "--force" is not known$/,
@@ -349,7 +349,7 @@ const failures: readonly {
     code: 2,
   },
   {
-    name: "an option lacks its value",
+    name: "an option without its value",
     args: ["--to"],
     spoil: () => {},
     error: /^Cannot read the command line: nothing stands behind --to$/,
@@ -357,7 +357,7 @@ const failures: readonly {
     code: 2,
   },
   {
-    name: "nothing can be made there",
+    name: "the directory cannot be created",
     args: ["--to", "/dev/null/bin"],
     spoil: () => {},
     error: /^Cannot make "\/dev\/null\/bin": .*Not a directory$/,
@@ -365,11 +365,11 @@ const failures: readonly {
   },
 ];
 
-/** A file of some size that is no program. */
+/** A file of some size that is not a program. */
 const junk = Uint8Array.from({ length: 100_000 }, (_, at) => at % 251);
 
 for (const [shell, words] of [["sh", []], ["busybox", ["sh"]]] as const) {
-  const title = `install.sh says in one sentence why not, and leaves nothing behind, in ${shell}`;
+  const title = `install.sh explains a failure in one sentence, and leaves nothing behind, in ${shell}`;
   peerTest(title, [shell], async (paths, t) => {
     const busybox = shell === "busybox" ? programOf(paths, shell) : undefined;
     for (const { name, args = [], spoil, error, hint, code = 1 } of failures) {
@@ -400,7 +400,7 @@ for (const [shell, words] of [["sh", []], ["busybox", ["sh"]]] as const) {
   }, linux);
 }
 
-peerTest("install.sh takes the file of the system it runs on", ["sh"], async ({ sh }, t) => {
+peerTest("install.sh selects the file for its system", ["sh"], async ({ sh }, t) => {
   const cases = [
     { kernel: "Linux", machine: "x86_64", file: "linux-x64" },
     { kernel: "Linux", machine: "aarch64", file: "linux-arm64" },
@@ -432,7 +432,7 @@ peerTest("install.sh takes the file of the system it runs on", ["sh"], async ({ 
 });
 
 peerTest(
-  "install.sh takes a version with or without its v, and either form of options",
+  "install.sh accepts a version with or without v, and both forms of options",
   ["sh"],
   async ({ sh }) => {
     await using place = await Place.open();
@@ -448,7 +448,7 @@ peerTest(
   },
 );
 
-peerTest("install.sh leaves nothing behind when it is told to end", ["sh"], async ({ sh }) => {
+peerTest("install.sh leaves nothing behind after a signal", ["sh"], async ({ sh }) => {
   await using place = await Place.open();
   const { release } = place;
   await release.publish(x64, junk);
@@ -461,9 +461,9 @@ peerTest("install.sh leaves nothing behind when it is told to end", ["sh"], asyn
     stdout: "null",
     stderr: "null",
   }).spawn();
-  await eventually("it fetches the program", () => release.asked.length === 2);
+  await eventually("the script fetches the program", () => release.asked.length === 2);
   child.kill("SIGTERM");
-  // A shell acts on a signal when the program has ended that it waits for: at a terminal, Ctrl-C ends both.
+  // A shell handles a signal after the program that it waits for: at a terminal, Ctrl-C ends both.
   await release[Symbol.asyncDispose]();
   assert.equal((await child.status).code, 143);
   assert.deepEqual(await place.left(), []);
@@ -479,13 +479,13 @@ const mounts = [
   { name: "is full", mount: "mount -t tmpfs -o size=64k", error: /^Cannot fetch \S+linux-x64: / },
 ] as const;
 for (const { name, mount, error } of mounts) {
-  namespaceTest(`install.sh leaves a directory alone that ${name}`, "--mount", async () => {
+  namespaceTest(`install.sh does not change a directory that ${name}`, "--mount", async () => {
     assert.ok("wrap" in namespace);
     await using place = await Place.open();
     await place.release.publish(x64, junk);
     const to = `${place.home}/there`;
     await Deno.mkdir(to);
-    await Deno.writeTextFile(`${to}/postern`, "the former one");
+    await Deno.writeTextFile(`${to}/postern`, "the old program");
     const source = mount.includes("bind") ? to : "tmpfs";
     const script = mount.includes("bind")
       ? `mount --bind ${to} ${to} && mount -o remount,ro,bind ${to}`
@@ -495,12 +495,12 @@ for (const { name, mount, error } of mounts) {
     const { code, stderr } = await place.install([...namespace.wrap(script), sh.path], ["--to", to]);
     assert.equal(code, 1);
     assert.match(/^postern: error: ([^\n]+)\npostern: hint: [^\n]+\n$/.exec(stderr)?.[1] ?? stderr, error);
-    assert.equal(await Deno.readTextFile(`${to}/postern`), "the former one");
+    assert.equal(await Deno.readTextFile(`${to}/postern`), "the old program");
     assert.deepEqual(await place.left(), [to, `${to}/postern`]);
   });
 }
 
-const upgrade = "install.sh replaces the program under a door that runs, which goes on";
+const upgrade = "install.sh replaces the program of a running instance, which keeps working";
 if (program === undefined) skippedTest(upgrade, onlyCompiled);
 else {
   peerTest(upgrade, ["sh", "bash"], async ({ sh, bash }) => {
@@ -529,7 +529,7 @@ else {
     const status = await run(place.installed, "status", "-o", "json");
     assert.equal(status.code, 0, status.stderr);
     assert.ok(status.stdout.includes(await instance.address()), status.stdout);
-    // What a door loads when it is first needed comes out of the file that is gone.
+    // The instance loads modules on demand from the removed file.
     const reloaded = await run(place.installed, "reload");
     assert.equal(reloaded.code, 0, reloaded.stderr);
     assert.equal((await run(place.installed, "stop")).code, 0);
@@ -537,7 +537,7 @@ else {
   }, linux);
 }
 
-peerTest("shellcheck has nothing to say of install.sh", ["shellcheck"], async ({ shellcheck }) => {
+peerTest("shellcheck finds no problem in install.sh", ["shellcheck"], async ({ shellcheck }) => {
   const { code, stdout } = await runPeer(shellcheck, ["--shell=sh", script]);
   assert.deepEqual([code, stdout], [0, ""]);
 });

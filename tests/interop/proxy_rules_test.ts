@@ -14,11 +14,11 @@ import {
 } from "../support/random_proxies.ts";
 import { testTls } from "../support/tls_files.ts";
 
-/** What one question to Go's own libraries is answered with. */
+/** The answer of Go's own libraries to one question. */
 type Answer = boolean | number | null;
 
 peerTest(
-  "checkNoProxy() takes what Kubernetes' and Go's own rules take, on 30,000 lists",
+  "checkNoProxy() accepts what Kubernetes and Go accept, on 30,000 lists",
   ["proxyrules"],
   async ({ proxyrules }) => {
     const lists = generated(30_000, 1, randomNoProxy).filter((list) => list !== "");
@@ -29,7 +29,7 @@ peerTest(
 );
 
 peerTest(
-  "checkProxyUrl() takes what Go's own rules take, on 30,000 URLs, but for those without a host",
+  "checkProxyUrl() accepts what Go accepts, on 30,000 URLs, except for those without a host",
   ["proxyrules"],
   async ({ proxyrules }) => {
     const urls = generated(30_000, 2, (dice) => ({
@@ -56,7 +56,7 @@ peerTest(
 );
 
 peerTest(
-  "goNoProxy() goes direct where golang.org/x/net/http/httpproxy does, on 40,000 pairs",
+  "goNoProxy() decides like golang.org/x/net/http/httpproxy, on 40,000 pairs",
   ["proxyrules"],
   async ({ proxyrules }) => {
     const pairs = generated(40_000, 3, (dice) => ({ list: randomNoProxy(dice), url: randomTarget(dice) }));
@@ -72,7 +72,7 @@ peerTest(
 );
 
 peerTest(
-  "readCaBundle() finds certificates where Go does, or refuses what Go passes over in silence",
+  "readCaBundle() finds the same certificates as Go, or rejects what Go silently skips",
   ["proxyrules"],
   async ({ proxyrules }) => {
     const texts = generated(1000, 4, randomPem);
@@ -84,7 +84,8 @@ peerTest(
       if (problems.some(({ reason }) => reason === "BrokenCertificate")) continue;
       const count = answers[index];
       compared++;
-      // Go also looks at the point of a key and at the names of algorithms: damage that only their use would show.
+      // Go also checks the point of a key and the names of algorithms: damage that only their use would
+      // reveal.
       if (count === -1) damaged++;
       else assert.equal(certificates.length === 0, count === 0, text);
     }
@@ -97,10 +98,10 @@ function generated<T>(count: number, seed: number, make: (dice: Dice) => T): T[]
   return Array.from({ length: count }, () => make(dice));
 }
 
-/** All questions in one run of the program. */
+/** Sends all questions in one run of the program. */
 async function asked(proxyrules: string, questions: readonly unknown[]): Promise<Answer[]> {
   const stdin = questions.map((question) => JSON.stringify(question)).join("\n");
-  // What Go 1.26 refuses unless a module says it is older: an IPv6 address without brackets.
+  // Go 1.26 rejects an IPv6 address without brackets, unless a module declares an older version.
   const env = { GODEBUG: "urlstrictcolons=1" };
   const { code, stdout, stderr } = await runPeer(proxyrules, [], { stdin, env });
   assert.equal(code, 0, stderr);
@@ -109,7 +110,7 @@ async function asked(proxyrules: string, questions: readonly unknown[]): Promise
   return answers;
 }
 
-/** Compares ours with theirs, and names the first ten that differ. */
+/** Compares our results with Go's, and lists the first ten differences. */
 function compared<T>(
   inputs: readonly T[],
   answers: readonly Answer[],

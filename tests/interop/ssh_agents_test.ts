@@ -18,10 +18,13 @@ async function signIn(
   await ssh.to("jump1").connect({ signal });
 }
 
-/** Stands before an agent and lets through what the test says, by the number of the request (agent protocol, 5.1). */
+/**
+ * A proxy for an agent that forwards the requests that a test allows, by message number (agent protocol,
+ * 5.1).
+ */
 class AgentInstance implements AsyncDisposable {
   readonly path: string;
-  /** The requests that came. */
+  /** The received requests. */
   readonly asked: number[] = [];
   readonly #listener: Deno.UnixListener;
   readonly #serving: Promise<void>;
@@ -62,11 +65,11 @@ class AgentInstance implements AsyncDisposable {
 const listing = 11;
 const signing = 13;
 
-peerTest("signInToSsh() does without an agent that is empty", peers, async (paths) => {
+peerTest("signInToSsh() works with an empty agent", peers, async (paths) => {
   await using lab = await SshLab.create(paths);
   const sshd = await lab.start("jump1");
   await using agent = new SshAgent(`${lab.directory}/agent`, paths);
-  // It is there once it has taken a key.
+  // The agent is ready once it has accepted a key.
   await agent.add(lab.key);
   await runPeer(paths.ssh_add, ["-q", "-D"], { env: { SSH_AUTH_SOCK: agent.path } });
   await signIn(lab, sshd, { more: { identityAgent: agent.path } });
@@ -78,14 +81,14 @@ peerTest("signInToSsh() does without an agent that is empty", peers, async (path
   });
 });
 
-peerTest("signInToSsh() goes on with other keys where an agent refuses to sign", peers, async (paths) => {
+peerTest("signInToSsh() tries other keys when an agent refuses to sign", peers, async (paths) => {
   await using lab = await SshLab.create(paths);
   const sshd = await lab.start("jump1");
   await using agent = new SshAgent(`${lab.directory}/agent`, paths);
   const second = await lab.makeKey("second");
   await lab.accept("second");
   await agent.add(await lab.makeKey("stranger"));
-  // Each use is to be confirmed, and nobody is there to do so.
+  // Each use requires a confirmation, which no user gives here.
   await runPeer(paths.ssh_add, ["-q", "-c", lab.key], { env: { SSH_AUTH_SOCK: agent.path } });
   const settings = { identityAgent: agent.path, identityFiles: [second] };
   await signIn(lab, sshd, { more: settings });
@@ -97,28 +100,32 @@ peerTest("signInToSsh() goes on with other keys where an agent refuses to sign",
   });
 });
 
-peerTest("an agent that hangs costs two seconds at most, and the other hosts none", peers, async (paths) => {
-  await using lab = await SshLab.create(paths);
-  const [slow, quick] = [await lab.start("slow"), await lab.start("quick")];
-  await using instance = new AgentInstance(`${lab.directory}/door`, "", () => false);
-  await using ssh = new SshTransports([lab.host(slow, { identityAgent: instance.path }), lab.host(quick)]);
-  const startedAt = performance.now();
-  const connecting = ssh.to("slow").connect({ signal });
-  await ssh.to("quick").connect({ signal });
-  assert.ok(performance.now() - startedAt < 1900);
-  await connecting;
-  const took = performance.now() - startedAt;
-  assert.ok(took > 1900 && took < 5000, `${took} ms`);
-  assert.deepEqual(instance.asked, [listing]);
-});
+peerTest(
+  "an agent that hangs delays its host by two seconds at most, and other hosts not at all",
+  peers,
+  async (paths) => {
+    await using lab = await SshLab.create(paths);
+    const [slow, quick] = [await lab.start("slow"), await lab.start("quick")];
+    await using instance = new AgentInstance(`${lab.directory}/agent-proxy`, "", () => false);
+    await using ssh = new SshTransports([lab.host(slow, { identityAgent: instance.path }), lab.host(quick)]);
+    const startedAt = performance.now();
+    const connecting = ssh.to("slow").connect({ signal });
+    await ssh.to("quick").connect({ signal });
+    assert.ok(performance.now() - startedAt < 1900);
+    await connecting;
+    const took = performance.now() - startedAt;
+    assert.ok(took > 1900 && took < 5000, `${took} ms`);
+    assert.deepEqual(instance.asked, [listing]);
+  },
+);
 
-peerTest("an agent that never signs is named when the time is up", peers, async (paths) => {
+peerTest("the timeout error names an agent that never signs", peers, async (paths) => {
   await using lab = await SshLab.create(paths);
   const sshd = await lab.start("jump1");
   await using agent = new SshAgent(`${lab.directory}/agent`, paths);
   await agent.add(lab.key);
   await using instance = new AgentInstance(
-    `${lab.directory}/door`,
+    `${lab.directory}/agent-proxy`,
     agent.path,
     (request) => request === listing,
   );
@@ -132,12 +139,12 @@ peerTest("an agent that never signs is named when the time is up", peers, async 
   assert.deepEqual(instance.asked, [listing, signing]);
 });
 
-peerTest("an agent is asked anew for each sign-in, and its socket is given back", peers, async (paths) => {
+peerTest("each sign-in queries the agent again, and closes its socket", peers, async (paths) => {
   await using lab = await SshLab.create(paths);
   const sshd = await lab.start("jump1");
   await using agent = new SshAgent(`${lab.directory}/agent`, paths);
   await agent.add(lab.key);
-  await using instance = new AgentInstance(`${lab.directory}/door`, agent.path, () => true);
+  await using instance = new AgentInstance(`${lab.directory}/agent-proxy`, agent.path, () => true);
   const more = { identityAgent: instance.path, identityFiles: [] };
   for (let times = 1; times <= 3; times++) {
     await signIn(lab, sshd, { more });
@@ -145,7 +152,7 @@ peerTest("an agent is asked anew for each sign-in, and its socket is given back"
   }
 });
 
-peerTest("an agent that dies while it is asked is as good as none", peers, async (paths) => {
+peerTest("an agent that dies during a request counts as no agent", peers, async (paths) => {
   await using lab = await SshLab.create(paths);
   const sshd = await lab.start("jump1");
   const second = await lab.makeKey("second");

@@ -8,13 +8,13 @@ import { echoServer } from "../support/target_server.ts";
 
 const signal = new AbortController().signal;
 
-/** A server behind a line that can break, and where it could: at the ends of messages, and between. */
+/** A server on a connection that a test can break, at the ends of messages and between. */
 class BrokenLab implements AsyncDisposable {
   readonly lab: SshLab;
   readonly line: FaultyLine;
   readonly target: { readonly host: string; readonly port: number };
   readonly #echo: ReturnType<typeof echoServer>;
-  /** The ends of the messages of a whole request, as far as they are seen. */
+  /** The ends of the messages of a whole request, as far as they are visible. */
   ends: readonly number[] = [];
 
   private constructor(lab: SshLab, line: FaultyLine) {
@@ -37,7 +37,7 @@ class BrokenLab implements AsyncDisposable {
     return broken;
   }
 
-  /** Makes one request over a new session; why it failed, if it did. */
+  /** Makes one request over a new session; returns the error, if it fails. */
   async request(fault: LineFault | undefined, connectTimeout = 10_000): Promise<unknown> {
     await using ssh = this.transports(connectTimeout);
     return await this.requestOver(ssh, fault);
@@ -53,7 +53,9 @@ class BrokenLab implements AsyncDisposable {
       await using conn = await ssh.to("jump1").dial(this.target, { signal });
       await conn.write(new TextEncoder().encode("hello"));
       const count = await conn.read(new Uint8Array(10));
-      if (count !== 5) throw new PosternError("unreachable", `Cannot keep the session with ssh jump1: read ${count}`);
+      if (count !== 5) {
+        throw new PosternError("unreachable", `Cannot keep the session with ssh jump1: read ${count}`);
+      }
       return undefined;
     } catch (error) {
       return error;
@@ -67,13 +69,13 @@ class BrokenLab implements AsyncDisposable {
   }
 }
 
-/** The ends themselves, and in each message the byte that tells its kind: some of the others are padding. */
+/** Returns the ends themselves, and the type byte of each message: some other bytes are padding. */
 function places(ends: readonly number[]): number[] {
   return [0, 1, ...ends.flatMap((end, at) => [Math.min((ends[at - 1] ?? 0) + 5, end), end])];
 }
 
 peerTest(
-  "a jump host that closes at any message is an error at once, and no harm after",
+  "a jump host that closes at any message causes an immediate error and no later harm",
   sshPeers,
   async (paths) => {
     await using broken = await BrokenLab.create(paths);
@@ -92,7 +94,7 @@ peerTest(
   },
 );
 
-peerTest("a jump host that falls silent at any message is given up in time", sshPeers, async (paths) => {
+peerTest("a jump host that falls silent at any message times out", sshPeers, async (paths) => {
   await using broken = await BrokenLab.create(paths);
   let failures = 0;
   for (const after of [0, ...broken.ends]) {
@@ -100,7 +102,7 @@ peerTest("a jump host that falls silent at any message is given up in time", ssh
     const startedAt = performance.now();
     broken.line.fault = { after, kind: "stall" };
     const error = await ssh.to("jump1").connect({ signal }).then(() => undefined, (error) => error);
-    // From here on the sign-in is done, and the rest is the business of keepalive.
+    // The sign-in is complete from here on; keepalives cover the rest.
     if (error === undefined) break;
     assert.ok(error instanceof PosternError, `after ${after}: ${error}`);
     assert.equal(error.code, "timeout", `after ${after}: ${error.message}`);
@@ -111,7 +113,7 @@ peerTest("a jump host that falls silent at any message is given up in time", ssh
   assert.ok(failures >= 6, `${failures}`);
 });
 
-peerTest("bytes that change on the way end a session, whatever they are", sshPeers, async (paths) => {
+peerTest("any byte changed in transit ends a session", sshPeers, async (paths) => {
   await using broken = await BrokenLab.create(paths);
   const whole = broken.ends.at(-1) ?? 0;
   const codes = new Map<string, number>();
@@ -130,7 +132,7 @@ peerTest("bytes that change on the way end a session, whatever they are", sshPee
   assert.equal(await broken.request(undefined), undefined);
 });
 
-peerTest("a hop whose line breaks harms nothing on the hops before it", sshPeers, async (paths) => {
+peerTest("a broken hop does not affect the hops before it", sshPeers, async (paths) => {
   await using broken = await BrokenLab.create(paths);
   const { lab, line, target } = broken;
   const first = await lab.start("first");

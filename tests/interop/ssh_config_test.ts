@@ -16,7 +16,7 @@ interface Machine extends SshDumpContext {
   readonly ssh: string;
   readonly hostname: string;
   readonly uid: number;
-  /** Lists of algorithms that begin otherwise in this version of ssh than in ours. */
+  /** Algorithm lists whose start differs between this version of ssh and ours. */
   readonly otherLists: readonly string[];
 }
 
@@ -35,7 +35,7 @@ peerTest(
   async ({ ssh, sh }, context) => {
     const machine = await lookAround(ssh, sh);
     for (const name of machine.otherLists) {
-      console.log(`skipped: ${name}: this ssh has another list of its own`);
+      console.log(`skipped: ${name}: this ssh has another default list`);
     }
     for (const each of sshConfigCases) {
       await context.step(each.name, () => compare(each, machine));
@@ -44,7 +44,7 @@ peerTest(
 );
 
 peerTest(
-  "SshConfigReader reads configurations that nobody wrote as ssh -G does",
+  "SshConfigReader reads generated configurations as ssh -G does",
   ["ssh", "sh"],
   async ({ ssh, sh }) => {
     const machine = await lookAround(ssh, sh);
@@ -59,7 +59,7 @@ peerTest(
   },
 );
 
-/** The user's files and the system's, which only a namespace of its own can put where ssh looks. */
+/** The user's and the system's files; only a separate namespace can place them where ssh looks. */
 const userFiles = {
   config: "Include work.d/*.conf rel\nHost far\n  ProxyJump gate\nInclude ~/more\nPort 70\n",
   "work.d/20.conf": "Host host\n  User late\n  HostName late.net\n",
@@ -90,7 +90,7 @@ async function compareWhole(wrap: (script: string) => readonly string[], ssh: st
       );
     }
     const { home, localUser } = machine;
-    // Where Include says "~", ssh asks this variable and not the user database.
+    // For "~" in Include, ssh uses this variable and not the user database.
     const env: Readonly<Record<string, string>> = { ...machine.env, HOME: home };
     const [bash = "", ...under] = wrap(
       `mount -t tmpfs none ${home} && cp -r ${directory}/user ${home}/.ssh && ` +
@@ -135,7 +135,7 @@ async function compare(each: SshConfigCase, machine: Machine): Promise<void> {
     const { code, stdout, stderr } = await readTheirs(each, directory, machine);
     const blocking = host.problems.filter(({ severity }) => severity === "blocking");
     if (code !== 0) {
-      assert.notDeepEqual(blocking, [], `ssh refuses this and we do not: ${stderr}`);
+      assert.notDeepEqual(blocking, [], `ssh rejects this and postern does not: ${stderr}`);
       return;
     }
     assert.deepEqual(blocking, []);
@@ -179,10 +179,10 @@ function readTheirs({ host = "host", user, port }: SshConfigCase, directory: str
   return runPeer(ssh, [...args, host], { env });
 }
 
-/** What only the system knows, as ssh itself tells it. */
+/** Facts about the machine, as ssh itself prints them. */
 async function lookAround(ssh: string, sh: string): Promise<Machine> {
   const env = {
-    HOME: "/home-of-nobody",
+    HOME: "/no-home",
     SHELL: sh,
     SSH_AUTH_SOCK: "/agents/usual",
     OTHER_AGENT: "/agents/other",

@@ -12,7 +12,7 @@ import { echoServer } from "../support/target_server.ts";
 
 const signal = new AbortController().signal;
 
-/** Reads a configuration that a person could have written. */
+/** Reads a configuration as a user would write it. */
 async function reader(lab: SshLab, lines: readonly string[]): Promise<ReadSshHost> {
   const userConfig = `${lab.directory}/config`;
   const usual = [
@@ -24,7 +24,7 @@ async function reader(lab: SshLab, lines: readonly string[]): Promise<ReadSshHos
   await Deno.writeTextFile(userConfig, `${[...lines, ...usual].join("\n")}\n`);
   const config = new SshConfigReader({
     files: createFiles(systemClock),
-    run: () => Promise.reject(new Error("nothing is to be run")),
+    run: () => Promise.reject(new Error("no command expected")),
     clock: systemClock,
     signal,
     env: () => undefined,
@@ -85,10 +85,10 @@ for (const { name, lines } of cases) {
   });
 }
 
-peerTest("Ssh names file and line of what it cannot honour", sshPeers, async (paths) => {
+peerTest("Ssh names file and line of an unsupported option", sshPeers, async (paths) => {
   await using lab = await SshLab.create(paths);
   const lines = [
-    "Host misspelt",
+    "Host misspelled",
     "  ProxyJmup a",
     "Host command",
     "  HostName 127.0.0.1",

@@ -34,7 +34,7 @@ for (const cipher of ["chacha20-poly1305@openssh.com", "aes128-gcm@openssh.com",
   });
 }
 
-peerTest("an ssh session serves 500 connections at once, and forgets them", sshPeers, async (paths) => {
+peerTest("an ssh session serves 500 concurrent connections, and releases them", sshPeers, async (paths) => {
   await using lab = await SshLab.create(paths);
   await using echo = echoServer();
   const sshd = await lab.start("jump1");
@@ -54,7 +54,7 @@ peerTest("an ssh session serves 500 connections at once, and forgets them", sshP
   assert.equal(sshd.signIns, 1);
 });
 
-peerTest("a client that stops reading holds up nobody, and not much", sshPeers, async (paths) => {
+peerTest("a client that stops reading blocks no other, and little data", sshPeers, async (paths) => {
   await using lab = await SshLab.create(paths);
   await using echo = echoServer();
   let sent = 0;
@@ -74,21 +74,21 @@ peerTest("a client that stops reading holds up nobody, and not much", sshPeers, 
     await using conn = await transport.dial({ host: "127.0.0.1", port: echo.port }, { signal });
     assert.equal((await echoed(conn, patternBytes(300_000))).length, 300_000);
   }
-  // The window, and what kernels and sshd hold between.
-  assert.ok(sent < 16 * 1024 * 1024, `${sent} bytes on their way to nobody`);
+  // The window, plus the buffers of kernels and sshd.
+  assert.ok(sent < 16 * 1024 * 1024, `${sent} bytes without a reader`);
   stuck.abort();
 });
 
 const strange: readonly { name: string; serve: readonly number[] | string; code: string }[] = [
   { name: "speaks HTTP", serve: "HTTP/1.1 400 Bad Request\r\n\r\n", code: "unreachable" },
   { name: "speaks without end of line", serve: "x".repeat(100_000), code: "protocol" },
-  { name: "closes at once", serve: "", code: "unreachable" },
+  { name: "closes immediately", serve: "", code: "unreachable" },
   { name: "closes after its name", serve: "SSH-2.0-strange\r\n", code: "unreachable" },
   { name: "speaks junk after its name", serve: `SSH-2.0-strange\r\n${"\xff".repeat(200)}`, code: "protocol" },
   { name: "speaks an old ssh", serve: "SSH-1.5-old\r\n", code: "protocol" },
 ];
 for (const { name, serve, code } of strange) {
-  Deno.test(`a jump host that ${name} is an error at once`, async () => {
+  Deno.test(`a jump host that ${name} causes an immediate error`, async () => {
     await using server = new TargetServer(async (client) => {
       await client.send(Uint8Array.from(serve as string, (character) => character.charCodeAt(0)));
     });
@@ -103,7 +103,7 @@ for (const { name, serve, code } of strange) {
   });
 }
 
-peerTest("a hundred sessions die at once, and each comes back when needed", sshPeers, async (paths) => {
+peerTest("a hundred sessions die together, and each reconnects on demand", sshPeers, async (paths) => {
   await using lab = await SshLab.create(paths);
   await using echo = echoServer();
   const sshd = await lab.start("jump1");

@@ -12,7 +12,7 @@ import { type HostKeyType, type Sshd, SshLab, sshPeers } from "../support/sshd.t
 
 const { signal } = new AbortController();
 
-/** Signs in with what the files say at that moment, and out again. */
+/** Signs in with the current files, and disconnects. */
 async function signInOnce(host: SshHost): Promise<void> {
   const files = createFiles(systemClock);
   const network = createNetwork();
@@ -27,7 +27,7 @@ async function publicKey(server: Sshd, type: HostKeyType): Promise<string> {
   return (await Deno.readTextFile(`${file}.pub`)).split(" ").slice(0, 2).join(" ");
 }
 
-/** A host that is known by these lines alone. */
+/** A host with only these known lines. */
 async function knownBy(
   { lab, server, more = {} }: { lab: SshLab; server: Sshd; more?: Partial<SshHost> },
   lines: string,
@@ -38,7 +38,7 @@ async function knownBy(
 }
 
 peerTest(
-  "a session asks for the one host key that is known, whatever else the server has",
+  "a session requests the known host key from a server with several keys",
   sshPeers,
   async (
     paths,
@@ -63,7 +63,7 @@ peerTest("a session finds the key under HostKeyAlias without the port", sshPeers
 });
 
 peerTest(
-  "a session ends before it signs in where the key changed, is unknown or revoked",
+  "a session ends before the sign-in when the key is changed, unknown or revoked",
   sshPeers,
   async (
     paths,
@@ -96,7 +96,7 @@ peerTest(
 );
 
 peerTest(
-  "a session under accept-new records the key it met, and holds the server to it",
+  "a session with accept-new records the server's key, and requires it later",
   sshPeers,
   async (paths) => {
     await using lab = await SshLab.create(paths);

@@ -6,33 +6,37 @@ import { peerTest } from "../support/peers.ts";
 import { SshLab, sshPeers } from "../support/sshd.ts";
 import { WebSite } from "../support/web_site.ts";
 
-peerTest("a door reaches a target through a chain of ssh hosts", [...sshPeers, "curl"], async (paths) => {
-  await using lab = await SshLab.create(paths);
-  const [near, far] = [await lab.start("near"), await lab.start("far")];
-  await using site = new WebSite();
-  await using home = await openSshHousehold(lab, {
-    ssh: [...sshHostLines("near", near), ...sshHostLines("far", far, "ProxyJump near")],
-    postern: ["transports: { far: { ssh: far }, near: { ssh: near } }", "default: far"],
-  });
-  await using instance = await home.instance();
-  const address = await instance.address();
-  const { code, stderr } = await runPeer(paths.curl, [
-    "-sSf",
-    "--proxy",
-    `socks5h://${address}`,
-    `http://${site.address}/seen`,
-  ]);
-  assert.equal(code, 0, stderr + instance.stderr);
-  assert.deepEqual([near.signIns, far.signIns], [1, 1]);
+peerTest(
+  "an instance reaches a target through a chain of ssh hosts",
+  [...sshPeers, "curl"],
+  async (paths) => {
+    await using lab = await SshLab.create(paths);
+    const [near, far] = [await lab.start("near"), await lab.start("far")];
+    await using site = new WebSite();
+    await using home = await openSshHousehold(lab, {
+      ssh: [...sshHostLines("near", near), ...sshHostLines("far", far, "ProxyJump near")],
+      postern: ["transports: { far: { ssh: far }, near: { ssh: near } }", "default: far"],
+    });
+    await using instance = await home.instance();
+    const address = await instance.address();
+    const { code, stderr } = await runPeer(paths.curl, [
+      "-sSf",
+      "--proxy",
+      `socks5h://${address}`,
+      `http://${site.address}/seen`,
+    ]);
+    assert.equal(code, 0, stderr + instance.stderr);
+    assert.deepEqual([near.signIns, far.signIns], [1, 1]);
 
-  const status = JSON.parse((await home.run(["status", "-o", "json"])).stdout);
-  const text = JSON.stringify(status);
-  assert.match(text, /"host":"near"/);
-  assert.match(text, /"host":"far"/);
-});
+    const status = JSON.parse((await home.run(["status", "-o", "json"])).stdout);
+    const text = JSON.stringify(status);
+    assert.match(text, /"host":"near"/);
+    assert.match(text, /"host":"far"/);
+  },
+);
 
 peerTest(
-  "a door starts with an ssh host it cannot use, and says why",
+  "an instance starts with an unusable ssh host, and reports why",
   [...sshPeers, "curl"],
   async (paths) => {
     await using lab = await SshLab.create(paths);
@@ -58,13 +62,13 @@ peerTest(
     assert.equal((await through(`http://${site.address}/seen`)).code, 0, instance.stderr);
     assert.notEqual((await through("http://odd.example/")).code, 0);
     await eventually(
-      "the refusal is logged",
+      "the error is logged",
       () => /target=odd\.example:80.*KnownHostsCommand/.test(instance.stderr),
     );
   },
 );
 
-peerTest("a person is asked for a passphrase at the terminal", [...sshPeers, "python"], async (paths) => {
+peerTest("postern prompts for a passphrase at the terminal", [...sshPeers, "python"], async (paths) => {
   await using lab = await SshLab.create(paths);
   const near = await lab.start("near");
   const key = await lab.makeKey("locked", { passphrase: "open sesame" });
@@ -85,7 +89,7 @@ peerTest("a person is asked for a passphrase at the terminal", [...sshPeers, "py
 });
 
 peerTest(
-  "a door reaches a host with the ssh program, and one behind it with the built-in engine",
+  "an instance reaches a host with the ssh program, and the next host with the built-in engine",
   [...sshPeers, "curl", "ssh"],
   async (paths) => {
     await using lab = await SshLab.create(paths);
@@ -106,8 +110,8 @@ peerTest(
     assert.match(stdout, /"host": ?"odd"/);
     instance.kill("SIGTERM");
     assert.equal((await instance.ended).code, 0);
-    // Neither the master nor its socket stays.
-    await eventually("nobody is signed in", async () => await odd.sessions() === 0);
+    // Neither the master nor its socket remains.
+    await eventually("no session is left", async () => await odd.sessions() === 0);
     assert.deepEqual(await Array.fromAsync(Deno.readDir(`${home.places.runtime}/ssh`)), []);
   },
 );

@@ -7,11 +7,11 @@ import { SshLab, sshPeers } from "../support/sshd.ts";
 const signal = new AbortController().signal;
 const keysOnly = { password: false, kbdInteractive: false };
 
-/** Spoils a key that was just made, at a path of its own. */
+/** Damages a new key at a separate path. */
 const faults: readonly {
   readonly name: string;
   readonly spoil: (path: string, sh: string) => Promise<unknown>;
-  /** What the error says of the file, where it says anything. */
+  /** The error about the file, if there is one. */
   readonly says?: RegExp;
 }[] = [
   {
@@ -20,7 +20,7 @@ const faults: readonly {
     says: /directory/,
   },
   {
-    name: "that is a pipe nobody writes to",
+    name: "that is a pipe without a writer",
     spoil: async (
       path,
       sh,
@@ -34,12 +34,12 @@ const faults: readonly {
   },
   { name: "that is empty", spoil: (path) => Deno.writeTextFile(path, ""), says: /spoilt holds no key/ },
   {
-    name: "that is no key",
+    name: "that is not a key",
     spoil: (path) => Deno.writeFile(path, new Uint8Array(1000).fill(0xff)),
     says: /spoilt.*not UTF-8/,
   },
   {
-    name: "that is cut in the middle",
+    name: "that is truncated",
     spoil: async (path) => {
       const text = await Deno.readTextFile(path);
       await Deno.writeTextFile(path, `${text.slice(0, 200)}\n-----END OPENSSH PRIVATE KEY-----\n`);
@@ -54,17 +54,17 @@ const faults: readonly {
     },
   },
   {
-    name: "with a damaged public key beside it",
+    name: "with a damaged public key file",
     spoil: (path) => Deno.writeTextFile(`${path}.pub`, "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAA\n"),
   },
   {
-    name: "with a damaged certificate beside it",
+    name: "with a damaged certificate file",
     spoil: (path) => Deno.writeTextFile(`${path}-cert.pub`, "ssh-ed25519-cert-v01@openssh.com AAAA\n"),
   },
 ];
 
 for (const { name, spoil, says } of faults) {
-  peerTest(`signInToSsh() gets past a key file ${name}`, sshPeers, async (paths) => {
+  peerTest(`signInToSsh() skips a key file ${name}`, sshPeers, async (paths) => {
     await using lab = await SshLab.create(paths);
     const sshd = await lab.start("jump1");
     const spoilt = await lab.makeKey("spoilt");

@@ -12,14 +12,14 @@ import { echoServer } from "../support/target_server.ts";
 
 const loopback = "127.0.0.1";
 
-/** Sends bytes through a connection to an echo and gets them back. */
+/** Sends bytes to an echo and reads them back. */
 async function exchange(client: RawClient, count = 100): Promise<void> {
   const bytes = patternBytes(count);
   const [seen] = await Promise.all([client.take(count), client.send(bytes)]);
   assert.deepEqual(seen, bytes);
 }
 
-/** One exchange over a connection of its own. */
+/** One exchange over a separate connection. */
 async function ask(
   instance: Instance,
   { host = loopback, port }: { readonly host?: string; readonly port: number },
@@ -35,7 +35,7 @@ interface Hop {
   readonly sessions: number;
 }
 
-/** The hops of a transport, as `status` has them. */
+/** Returns the hops of a transport from `status`. */
 async function hops(home: Household, name: string): Promise<readonly Hop[]> {
   const [instance] = JSON.parse((await home.run(["status", "-o", "json"])).stdout);
   return instance.transports.find((transport: { name: string }) => transport.name === name).hops;
@@ -48,7 +48,7 @@ const three = (a: Sshd, b: Sshd, c: Sshd) => [
 ];
 
 peerTest(
-  "ten clients at once sign in once to each hop, and other targets share the hops",
+  "ten concurrent clients sign in once to each hop, and other targets share the hops",
   sshPeers,
   async (paths) => {
     await using lab = await SshLab.create(paths);
@@ -65,7 +65,7 @@ peerTest(
     await using instance = await home.instance();
     await Promise.all(Array.from({ length: 10 }, () => ask(instance, echo)));
     assert.deepEqual([a.signIns, b.signIns, c.signIns], [1, 1, 1]);
-    // The echo listens on 127.0.0.1 alone: an answer is an answer of the host that was asked.
+    // The echo listens on 127.0.0.1 only: an answer proves which host dialed.
     for (const host of ["127.0.0.2", "127.0.0.3", "127.0.0.4"]) {
       await assert.rejects(ask(instance, { host, port: echo.port }), /SOCKS5 reply 5/);
     }
@@ -78,7 +78,7 @@ peerTest(
 );
 
 peerTest(
-  "a chain begins behind a proxy, and a proxy or another chain behind a chain",
+  "a chain starts after a proxy, and a proxy or another chain after a chain",
   sshPeers,
   async (paths) => {
     await using lab = await SshLab.create(paths);
@@ -110,13 +110,13 @@ peerTest(
     assert.deepEqual([near.signIns, far.signIns, lost.asked], [1, 0, ["lost.example:80"]]);
     await assert.rejects(ask(instance, { host: "127.0.0.2", port: echo.port }), /reply 5/);
     assert.deepEqual([near.signIns, far.signIns], [1, 1]);
-    // The same host reached in another way is another session.
+    // The same host over another path has a separate session.
     await assert.rejects(ask(instance, { host: "127.0.0.3", port: echo.port }), /reply 5/);
     assert.deepEqual([near.signIns, far.signIns, corp.asked.length], [1, 2, 1]);
   },
 );
 
-peerTest("accept-new writes down an unknown key, and refuses another one later", sshPeers, async (paths) => {
+peerTest("accept-new records an unknown key, and rejects another one later", sshPeers, async (paths) => {
   await using lab = await SshLab.create(paths);
   await using echo = echoServer();
   const sshd = await lab.start("jump");
@@ -145,7 +145,7 @@ peerTest("accept-new writes down an unknown key, and refuses another one later",
   assert.equal((await Deno.readTextFile(own)).trim().split("\n").length, 1);
 });
 
-peerTest("a chain carries 500 connections at once, and forgets them", sshPeers, async (paths) => {
+peerTest("a chain carries 500 concurrent connections, and releases them", sshPeers, async (paths) => {
   await using lab = await SshLab.create(paths);
   await using echo = echoServer();
   const [a, b] = [await lab.start("a"), await lab.start("b")];
@@ -169,7 +169,7 @@ peerTest("a chain carries 500 connections at once, and forgets them", sshPeers, 
 
 const inTurn = isLongRun() ? 10_000 : 500;
 
-peerTest(`${inTurn} connections in turn leave nothing behind`, [...sshPeers, "loadgen"], async (paths) => {
+peerTest(`${inTurn} sequential connections leave nothing behind`, [...sshPeers, "loadgen"], async (paths) => {
   await using lab = await SshLab.create(paths);
   const sshd = await lab.start("jump");
   await using home = await openSshHousehold(lab, {
@@ -179,7 +179,7 @@ peerTest(`${inTurn} connections in turn leave nothing behind`, [...sshPeers, "lo
   await using instance = await home.instance(["--log-level", "warn"]);
   const address = await instance.address();
   const grown: number[] = [];
-  // A heap settles once, what is kept grows each time.
+  // A heap settles once; a leak grows in each round.
   for (let round = 0; round < 3; round++) {
     const args = [
       "rate",
@@ -196,7 +196,7 @@ peerTest(`${inTurn} connections in turn leave nothing behind`, [...sshPeers, "lo
     const { code, stdout, stderr } = await runPeer(paths.loadgen, args);
     assert.equal(code, 0, stderr);
     const { failed, grown_kB: memory, grown_files: files } = JSON.parse(stdout);
-    // The first one of all is for the session itself.
+    // The first request opens the session.
     assert.deepEqual({ failed, files }, { failed: 0, files: round === 0 ? 1 : 0 });
     grown.push(memory);
   }
@@ -205,7 +205,7 @@ peerTest(`${inTurn} connections in turn leave nothing behind`, [...sshPeers, "lo
   assert.equal(sshd.signIns, 1);
 }, { platforms: ["linux"] });
 
-/** Hosts that are one server, and yet each a session of its own: they differ in what does not matter. */
+/** Hosts on one server with separate sessions: their configurations differ in an irrelevant option. */
 function severalHosts(sshd: Sshd, count: number): { ssh: string[]; postern: string[] } {
   const names = Array.from({ length: count }, (_, at) => `h${at}`);
   return {
@@ -237,14 +237,14 @@ peerTest(`ten idle sessions cost less than ${mostBusy} % of a core over ${rest}`
     assert.equal(code, 0, stderr);
     return JSON.parse(stdout).cpu_percent;
   };
-  // What the start has left behind is compiled and collected first.
+  // First let the garbage of the start be collected.
   if (isLongRun()) await busyFor("60s");
   const busy = await busyFor(rest);
   assert.ok(busy < mostBusy, `${busy} %`);
   assert.equal(sshd.signIns, 10);
 }, { platforms: ["linux"] });
 
-peerTest("a hundred sessions die at once, and each serves the next client", sshPeers, async (paths) => {
+peerTest("a hundred sessions die together, and each serves the next client", sshPeers, async (paths) => {
   await using lab = await SshLab.create(paths);
   const sshd = await lab.start("jump");
   await using home = await openSshHousehold(lab, severalHosts(sshd, 100));
@@ -260,14 +260,14 @@ peerTest("a hundred sessions die at once, and each serves the next client", sshP
   assert.equal(instance.stderr.match(/ssh\.lost /g)?.length, 100);
 });
 
-/** The server answers for a port where nobody listens: the session works. */
+/** Requests a port without a listener: the server's refusal shows that the session works. */
 async function refused(instance: Instance, at: number): Promise<void> {
   await assert.rejects(ask(instance, { host: `127.0.1.${at}`, port: 1 }), /reply 5/);
 }
 
 for (const isGone of [false, true]) {
-  const outcome = isGone ? "misses a server that is gone" : "keeps a server that is there";
-  peerTest(`a door that slept for longer than deadAfter ${outcome}`, sshPeers, async (paths) => {
+  const outcome = isGone ? "detects a dead server" : "keeps a live server";
+  peerTest(`an instance that slept for longer than deadAfter ${outcome}`, sshPeers, async (paths) => {
     await using lab = await SshLab.create(paths);
     await using echo = echoServer();
     const sshd = await lab.start("jump");
@@ -280,7 +280,7 @@ for (const isGone of [false, true]) {
     using held = await throughSocks5(await instance.address(), { host: loopback, port: echo.port });
     instance.kill("SIGSTOP");
     if (isGone) await sshd.signalSessions("STOP");
-    // The sleep itself: there is nothing else to wait for.
+    // The sleep itself: there is no event to wait for.
     await new Promise((resolve) => setTimeout(resolve, 2000));
     instance.kill("SIGCONT");
     const startedAt = performance.now();

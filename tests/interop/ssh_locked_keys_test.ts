@@ -20,7 +20,7 @@ const signal = new AbortController().signal;
 
 const keysOnly = { password: false, kbdInteractive: false };
 
-/** A person who gives these answers, and what that person was asked. */
+/** A simulated user with these answers, and the questions that were asked. */
 function person(...answers: readonly (string | undefined)[]): { prompt: Prompt; asked: Question[] } {
   const asked: Question[] = [];
   return { asked, prompt: (question) => Promise.resolve(answers[asked.push(question) - 1]) };
@@ -61,7 +61,7 @@ peerTest(
 );
 
 peerTest(
-  "signInToSsh() asks for the passphrase of a key whose public part nobody can read",
+  "signInToSsh() asks for the passphrase of a key without a readable public part",
   sshPeers,
   async (paths) => {
     await using lab = await SshLab.create(paths);
@@ -83,7 +83,7 @@ peerTest(
   },
 );
 
-peerTest("signInToSsh() asks only for keys that the server would take", sshPeers, async (paths) => {
+peerTest("signInToSsh() asks only for keys that the server accepts", sshPeers, async (paths) => {
   await using lab = await SshLab.create(paths);
   const sshd = await lab.start("jump1");
   const stranger = await lab.makeKey("stranger", { passphrase: "some words" });
@@ -106,7 +106,7 @@ peerTest("signInToSsh() asks for a certificate's key too", sshPeers, async (path
   assert.match(sshd.log, /Accepted publickey .*-CERT/i);
 });
 
-peerTest("a sign-in takes the passphrase from SSH_ASKPASS", sshPeers, async (paths) => {
+peerTest("a sign-in gets the passphrase from SSH_ASKPASS", sshPeers, async (paths) => {
   await using lab = await SshLab.create(paths);
   const sshd = await lab.start("jump1");
   const locked = await lab.makeKey("locked", { passphrase: "right words" });
@@ -119,11 +119,11 @@ peerTest("a sign-in takes the passphrase from SSH_ASKPASS", sshPeers, async (pat
       terminal: {
         isInput: false,
         isErrorOutput: true,
-        ask: () => Promise.reject(new Error("there is no terminal")),
+        ask: () => Promise.reject(new Error("no terminal")),
       },
       process: {
         env: (name) => ({ SSH_ASKPASS: script, SSH_ASKPASS_REQUIRE: "force" })[name],
-        // The tests may start no program but those they know.
+        // The tests may start only the programs that they know.
         run: (command, options) => process.run([paths.sh, ...command], options),
       },
       log: recordingLog(),
@@ -146,7 +146,7 @@ peerTest("a sign-in takes the passphrase from SSH_ASKPASS", sshPeers, async (pat
 });
 
 peerTest(
-  "a session that ends takes its question back, and asks again",
+  "a session that ends withdraws its prompt, and asks again later",
   sshPeers,
   async (
     paths,
@@ -176,7 +176,7 @@ peerTest(
   },
 );
 
-peerTest("a person who wants no question is not asked again until somebody needs the host", sshPeers, async (
+peerTest("after a canceled prompt, postern asks again only when a client needs the host", sshPeers, async (
   paths,
 ) => {
   await using lab = await SshLab.create(paths);
@@ -189,12 +189,15 @@ peerTest("a person who wants no question is not asked again until somebody needs
   await using target = new TargetServer(async () => {});
   const to = { host: "127.0.0.1", port: target.port };
   (await transport.dial(to, { signal })).abort();
-  // Else the key that was opened would serve again.
+  // Without this, the opened key would be used again.
   ssh.services.renew();
   await sshd.signalSessions("KILL");
-  // It was in use, so it comes back by itself, and asks; the answer is no.
-  await eventually("the answer was no", () => asked.length === 2 && transport.status().state === "failing");
-  // Longer than the first pause before another attempt would be.
+  // The session was in use, so the hop reconnects and asks; the user cancels.
+  await eventually(
+    "the prompt was canceled",
+    () => asked.length === 2 && transport.status().state === "failing",
+  );
+  // Longer than the first pause before a retry.
   await new Promise((resolve) => setTimeout(resolve, 800));
   assert.equal(asked.length, 2);
   (await transport.dial(to, { signal })).abort();
@@ -202,7 +205,7 @@ peerTest("a person who wants no question is not asked again until somebody needs
 });
 
 peerTest(
-  "a key that was opened stays open for other hosts and later sessions, until it is forgotten",
+  "an opened key stays open for other hosts and later sessions, until a reload",
   sshPeers,
   async (paths) => {
     await using lab = await SshLab.create(paths);
@@ -219,13 +222,13 @@ peerTest(
     let asked = 0;
     const ask = async () => {
       asked++;
-      // Long enough for the other host to wait for its turn.
+      // Long enough for the other host to queue its question.
       await new Promise((resolve) => setTimeout(resolve, 300));
       return "right words";
     };
     const prompt = sshPrompt({
       terminal: { isInput: true, isErrorOutput: true, ask },
-      process: { env: () => undefined, run: () => Promise.reject(new Error("there is no program")) },
+      process: { env: () => undefined, run: () => Promise.reject(new Error("no program")) },
       log,
     });
     assert.ok(prompt);
@@ -245,7 +248,7 @@ peerTest(
     assert.equal(asked, 2);
     await a.untilSignIns(3);
     await b.untilSignIns(1);
-    // Another key at the same place is another key.
+    // A new key at the same path is a different key.
     await Deno.remove(locked);
     await lab.makeKey("locked", { passphrase: "right words" });
     await lab.accept("locked");

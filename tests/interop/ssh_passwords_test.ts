@@ -9,15 +9,15 @@ import { type Sshd, SshLab, sshPeers } from "../support/sshd.ts";
 
 const signal = new AbortController().signal;
 
-/** The only password of this test's own user database, as crypt(5) keeps it. */
+/** The only password in this test's user database, in crypt(5) format. */
 const password = "right words";
 const hash =
   "$6$labsalt$CdR9jcUGICABR34K5lqiXENbn51.q5qxGL9jbDNWx4DhKGWCOP7hVevY46pbALee24rYeb5QClxLEoH2aCs5X.";
 
-/** Where a guest can read them: the lab's own directory is closed. */
+/** A path that the guest can read: the lab's own directory is closed. */
 const keys = "/etc/pam.d/authorized_keys";
 
-/** Registers a test with an sshd that has a user database, and so passwords, of its own. */
+/** Registers a test with an sshd that has its own user database and passwords. */
 function passwordTest(
   name: string,
   config: readonly string[],
@@ -43,13 +43,13 @@ function passwordTest(
   });
 }
 
-/** A person who gives these answers, and what that person was asked. */
+/** A simulated user with these answers, and the questions that were asked. */
 function person(...answers: readonly (string | undefined)[]): { prompt: Prompt; asked: Question[] } {
   const asked: Question[] = [];
   return { asked, prompt: (question) => Promise.resolve(answers[asked.push(question) - 1]) };
 }
 
-/** Signs in with these answers; the failure, if it fails, and what was logged. */
+/** Signs in with these answers; returns the error, if there is one, and the log. */
 async function signIn(
   lab: SshLab,
   sshd: Sshd,
@@ -64,7 +64,7 @@ async function signIn(
 const secretOf = (question: Question) => !question.echo;
 
 passwordTest(
-  "signInToSsh() asks for a password until it is right, and never tells it",
+  "signInToSsh() asks for a password until it is right, and never shows it",
   ["UsePAM no", "KbdInteractiveAuthentication no"],
   async (lab, sshd) => {
     const right = person(password);
@@ -88,7 +88,7 @@ passwordTest(
 );
 
 passwordTest(
-  "signInToSsh() asks nothing more of who gives no answer, or of nobody",
+  "signInToSsh() asks no more after a missing answer, or without a prompt",
   ["UsePAM no", "KbdInteractiveAuthentication no"],
   async (lab, sshd) => {
     const silent = person(undefined, password);
@@ -96,7 +96,10 @@ passwordTest(
     assert.equal("code" in (error as object) && (error as { code: string }).code, "auth");
     assert.equal(silent.asked.length, 1);
     const { error: alone } = await signIn(lab, sshd, {});
-    assert.match((alone as { hint: string }).hint, /use a key instead of answering questions: ssh-copy-id jump1/);
+    assert.match(
+      (alone as { hint: string }).hint,
+      /use a key instead of answering questions: ssh-copy-id jump1/,
+    );
     const batch = person(password);
     const { error: never } = await signIn(lab, sshd, {
       ...batch,
@@ -109,7 +112,7 @@ passwordTest(
 );
 
 passwordTest(
-  "signInToSsh() answers what a server asks by keyboard-interactive",
+  "signInToSsh() answers keyboard-interactive requests",
   ["UsePAM yes", "PasswordAuthentication no"],
   async (lab, sshd) => {
     const right = person(password);
@@ -132,7 +135,7 @@ passwordTest(
 );
 
 passwordTest(
-  "signInToSsh() takes the ways in the order of PreferredAuthentications, keys first otherwise",
+  "signInToSsh() tries methods in the order of PreferredAuthentications, keys first by default",
   ["UsePAM yes", "PasswordAuthentication yes"],
   async (lab, sshd) => {
     const key = { identityFiles: [lab.key] };
@@ -149,7 +152,7 @@ passwordTest(
 );
 
 passwordTest(
-  "signInToSsh() gives a key and then a password where a server wants both",
+  "signInToSsh() sends a key and then a password when a server requires both",
   ["UsePAM no", "AuthenticationMethods publickey,password"],
   async (lab, sshd) => {
     const both = person(password);

@@ -16,7 +16,7 @@ import { echoServer } from "../support/target_server.ts";
 const signal = new AbortController().signal;
 const clock = systemClock;
 
-/** What `nc HOST PORT` does, in a language that is there. */
+/** A replacement for `nc HOST PORT` in an available language. */
 const netcat = `import os, socket, sys, threading
 far = socket.create_connection((sys.argv[1], int(sys.argv[2])))
 def up():
@@ -39,7 +39,7 @@ function services(shell: string) {
   return {
     runCommand: (command: string, options: { signal: AbortSignal }) =>
       runProxyCommand(command, { process, clock }, options),
-    /** A connection that is dropped ends its command a little later. */
+    /** Waits for the commands, which end slightly after their connections. */
     ended: () => Promise.all(commands),
   };
 }
@@ -54,7 +54,7 @@ peerTest(
     await Deno.writeTextFile(`${lab.directory}/nc.py`, netcat);
     const command = `${paths.python} ${lab.directory}/nc.py 127.0.0.1 ${sshd.port}`;
     await using ssh = new SshTransports([
-      // Only the command knows where the server is.
+      // Only the command has the server's address.
       lab.host(sshd, {
         hostName: "jump1.invalid",
         hostKeyAlias: `[127.0.0.1]:${sshd.port}`,
@@ -69,7 +69,7 @@ peerTest(
   },
 );
 
-peerTest("Ssh says how a ProxyCommand failed", sshPeers, async (paths) => {
+peerTest("Ssh reports why a ProxyCommand failed", sshPeers, async (paths) => {
   await using lab = await SshLab.create(paths);
   const { runCommand, ended } = services(paths.sh);
   const to = (name: string, proxyCommand: string) => lab.host({ name, port: 22 }, { proxyCommand });
@@ -110,7 +110,7 @@ peerTest(
     stop.abort(new Error("enough"));
     await dialing;
     await there("dial_end");
-    // A server that waits for the first word of its client gets it.
+    // A server may wait for its client to speak first.
     const conn = await runCommand(waiting("connection"), { signal });
     const reading = assert.rejects(conn.read(new Uint8Array(1)), /dropped/);
     await there("connection");

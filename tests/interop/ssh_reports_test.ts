@@ -6,7 +6,7 @@ import { openSshHousehold, sshHostLines, writeSshConfig } from "../support/ssh_h
 import { SshLab, sshPeers } from "../support/sshd.ts";
 import { WebSite } from "../support/web_site.ts";
 
-/** A household with hosts that work in a chain, one that cannot be used, and one whose key is locked. */
+/** A household with a working chain of hosts, an unusable host, and a host with a locked key. */
 async function household(lab: SshLab): Promise<{ home: Household; ports: { near: number; far: number } }> {
   const [near, far] = [await lab.start("near"), await lab.start("far")];
   const locked = await lab.makeKey("locked", { passphrase: "secret" });
@@ -30,7 +30,7 @@ async function household(lab: SshLab): Promise<{ home: Household; ports: { near:
 }
 
 peerTest(
-  "explain names the hosts of a chain from the files, and times each of them",
+  "explain lists the hosts of a chain from the files, and times each of them",
   sshPeers,
   async (paths) => {
     await using lab = await SshLab.create(paths);
@@ -63,7 +63,7 @@ peerTest(
   },
 );
 
-peerTest("status shows each chain, and what would help where a sign-in fails", sshPeers, async (paths) => {
+peerTest("status shows each chain, and a hint after a failed sign-in", sshPeers, async (paths) => {
   await using lab = await SshLab.create(paths);
   await using site = new WebSite();
   const { home, ports } = await household(lab);
@@ -93,7 +93,7 @@ peerTest("status shows each chain, and what would help where a sign-in fails", s
   ]);
 });
 
-peerTest("test signs in everywhere at once, beside a door that runs", sshPeers, async (paths) => {
+peerTest("test signs in to all hosts at once, next to a running instance", sshPeers, async (paths) => {
   await using lab = await SshLab.create(paths);
   const { home } = await household(lab);
   await using _home = home;
@@ -119,7 +119,7 @@ peerTest("test signs in everywhere at once, beside a door that runs", sshPeers, 
     ["near", "far"],
     [],
   ]);
-  // A host on the way is a name for those who pass through it.
+  // The name of a host on the path selects the transports through it.
   assert.equal((await home.run(["test", "near"])).code, 0);
   const all = JSON.parse((await home.run(["test", "-o", "json"])).stdout);
   assert.deepEqual(all.counts, { ok: 1, failed: 2, skipped: 0 });
@@ -132,7 +132,7 @@ peerTest("test signs in everywhere at once, beside a door that runs", sshPeers, 
   assert.ok(status[0].transports.every(({ dials }: { dials: number }) => dials === 0));
 });
 
-peerTest("test gives up a silent host after --timeout", sshPeers, async (paths) => {
+peerTest("test reports a silent host after --timeout", sshPeers, async (paths) => {
   await using lab = await SshLab.create(paths);
   using silent = Deno.listen({ hostname: "127.0.0.1", port: 0 });
   const { port } = silent.addr as Deno.NetAddr;
@@ -145,7 +145,7 @@ peerTest("test gives up a silent host after --timeout", sshPeers, async (paths) 
   assert.match(stdout, /^FAILED {3}silent .*\n +Cannot connect "silent": not done within 0\.3 s$/m);
 });
 
-peerTest("config check and doctor tell what of ssh cannot be used", sshPeers, async (paths) => {
+peerTest("config check and doctor report unusable ssh hosts", sshPeers, async (paths) => {
   await using lab = await SshLab.create(paths);
   const { home } = await household(lab);
   await using _home = home;
@@ -179,7 +179,7 @@ peerTest("config check and doctor tell what of ssh cannot be used", sshPeers, as
   );
 });
 
-peerTest("a door takes up a change of the ssh configuration by itself", sshPeers, async (paths) => {
+peerTest("an instance applies a change of the ssh configuration by itself", sshPeers, async (paths) => {
   await using lab = await SshLab.create(paths);
   await using site = new WebSite();
   const near = await lab.start("near");
@@ -201,7 +201,7 @@ peerTest("a door takes up a change of the ssh configuration by itself", sshPeers
   const { code, stdout } = await dial();
   assert.equal(code, 0, stdout + instance.stderr);
 
-  // A file that a pattern now finds is a change too.
+  // A new file that matches a pattern is a change too.
   await Deno.writeTextFile(`${lab.directory}/conf.d/more`, sshHostLines("far.invalid", near).join("\n"));
   await instance.says(/config\.reloaded[^]*config\.reloaded/);
   const { transports: [, far] } = JSON.parse((await home.run(["config", "check", "-o", "json"])).stdout);
@@ -210,11 +210,11 @@ peerTest("a door takes up a change of the ssh configuration by itself", sshPeers
     const [{ transports }] = JSON.parse((await home.run(["status", "-o", "json"])).stdout);
     return transports.find(({ name }: { name: string }) => name === "far").detail.includes(`:${near.port}`);
   });
-  // The session of the host that stayed the same was kept.
+  // The session of the unchanged host was kept.
   assert.equal(near.signIns, 1);
 });
 
-peerTest("what the ssh program serves is reported like the rest", [...sshPeers, "ssh"], async (paths) => {
+peerTest("hosts of the ssh program are reported like the others", [...sshPeers, "ssh"], async (paths) => {
   await using lab = await SshLab.create(paths);
   await using site = new WebSite();
   const near = await lab.start("near");

@@ -28,7 +28,7 @@ async function session(host: SshHost): Promise<SshSession> {
   });
 }
 
-peerTest("SshSession carries bytes both ways to a target of sshd", sshPeers, async (paths) => {
+peerTest("SshSession transfers bytes both ways to a target of sshd", sshPeers, async (paths) => {
   await using lab = await SshLab.create(paths);
   const sshd = await lab.start("jump1");
   await using echo = echoServer();
@@ -40,7 +40,7 @@ peerTest("SshSession carries bytes both ways to a target of sshd", sshPeers, asy
   assert.equal(sshd.signIns, 1);
 });
 
-peerTest("SshSession keeps a half-close", sshPeers, async (paths) => {
+peerTest("SshSession passes on a half-close", sshPeers, async (paths) => {
   await using lab = await SshLab.create(paths);
   const sshd = await lab.start("jump1");
   await using target = new TargetServer(async (client) => {
@@ -55,7 +55,7 @@ peerTest("SshSession keeps a half-close", sshPeers, async (paths) => {
   assert.equal(new TextDecoder().decode(await readAll(conn)), "got 1000 bytes");
 });
 
-peerTest("SshSession hands on why sshd opens no channel", sshPeers, async (paths) => {
+peerTest("SshSession reports why sshd refuses a channel", sshPeers, async (paths) => {
   await using lab = await SshLab.create(paths);
   const sshd = await lab.start("jump1");
   await using ssh = await session(lab.host(sshd));
@@ -63,7 +63,7 @@ peerTest("SshSession hands on why sshd opens no channel", sshPeers, async (paths
     code: "refused",
     message: /through ssh jump1: Connection refused/,
   });
-  await assert.rejects(ssh.connect({ host: "nobody.invalid", port: 80 }, { signal }), {
+  await assert.rejects(ssh.connect({ host: "missing.invalid", port: 80 }, { signal }), {
     code: "name_not_found",
   });
 });

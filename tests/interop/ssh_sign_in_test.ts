@@ -8,7 +8,7 @@ import { type Sshd, SshLab, sshPeers } from "../support/sshd.ts";
 const signal = new AbortController().signal;
 const agentPeers = [...sshPeers, ...sshAgentPeers] as const;
 
-/** Signs in with other settings than the usual ones. */
+/** Signs in with other settings than the default. */
 async function signIn(
   lab: SshLab,
   sshd: Sshd,
@@ -54,7 +54,7 @@ for (const { name, type, more } of keyKinds) {
   });
 }
 
-peerTest("signInToSsh() says that there is no key, and how to get one", sshPeers, async (paths) => {
+peerTest("signInToSsh() reports that there is no key, and how to get one", sshPeers, async (paths) => {
   await using lab = await SshLab.create(paths);
   const sshd = await lab.start("jump1");
   await assert.rejects(signIn(lab, sshd, { identityFiles: [`${lab.directory}/missing`] }), {
@@ -69,7 +69,7 @@ peerTest("signInToSsh() says that there is no key, and how to get one", sshPeers
 });
 
 peerTest(
-  "signInToSsh() sees an agent that was restarted, and the keys it gains",
+  "signInToSsh() notices a restarted agent, and its new keys",
   agentPeers,
   async (paths) => {
     await using lab = await SshLab.create(paths);
@@ -97,7 +97,7 @@ peerTest(
 );
 
 peerTest(
-  "signInToSsh() offers what the configuration names first, within MaxAuthTries",
+  "signInToSsh() offers configured keys first, within MaxAuthTries",
   agentPeers,
   async (paths) => {
     await using lab = await SshLab.create(paths);
@@ -112,38 +112,42 @@ peerTest(
       message: /Too many authentication failures/i,
       hint: /IdentitiesOnly/,
     });
-    // A public key alone chooses among those of the agent.
+    // A public key only selects that key in the agent.
     await Deno.rename(lab.key, `${lab.key}.away`);
     await signIn(lab, sshd, { ...settings, identitiesOnly: true });
     assert.equal(sshd.signIns, 2);
   },
 );
 
-peerTest("signInToSsh() survives an agent that hangs, refuses or talks nonsense", sshPeers, async (paths) => {
-  await using lab = await SshLab.create(paths);
-  const sshd = await lab.start("jump1");
-  const answers = [
-    undefined,
-    [0, 0, 0, 1, 5],
-    [255, 255, 255, 255],
-    [0, 0, 0, 9, 12, 0, 0, 0, 2, 0, 0, 0, 1],
-    [],
-  ];
-  for (const [at, answer] of answers.entries()) {
-    const path = `${lab.directory}/agent${at}`;
-    using listener = Deno.listen({ transport: "unix", path });
-    const serving = (async () => {
-      using client = await listener.accept();
-      await client.read(new Uint8Array(100));
-      if (answer) await client.write(Uint8Array.from(answer));
-      // Until the other side gives up.
-      if (!answer) await client.read(new Uint8Array(1)).catch(() => null);
-    })();
-    await signIn(lab, sshd, { identityAgent: path });
-    await serving;
-    assert.equal(sshd.signIns, at + 1);
-  }
-});
+peerTest(
+  "signInToSsh() survives an agent that hangs, refuses or sends invalid answers",
+  sshPeers,
+  async (paths) => {
+    await using lab = await SshLab.create(paths);
+    const sshd = await lab.start("jump1");
+    const answers = [
+      undefined,
+      [0, 0, 0, 1, 5],
+      [255, 255, 255, 255],
+      [0, 0, 0, 9, 12, 0, 0, 0, 2, 0, 0, 0, 1],
+      [],
+    ];
+    for (const [at, answer] of answers.entries()) {
+      const path = `${lab.directory}/agent${at}`;
+      using listener = Deno.listen({ transport: "unix", path });
+      const serving = (async () => {
+        using client = await listener.accept();
+        await client.read(new Uint8Array(100));
+        if (answer) await client.write(Uint8Array.from(answer));
+        // Until the peer closes the connection.
+        if (!answer) await client.read(new Uint8Array(1)).catch(() => null);
+      })();
+      await signIn(lab, sshd, { identityAgent: path });
+      await serving;
+      assert.equal(sshd.signIns, at + 1);
+    }
+  },
+);
 
 for (const type of ["ed25519", "ecdsa", "rsa"] as const) {
   peerTest(
@@ -166,7 +170,7 @@ for (const type of ["ed25519", "ecdsa", "rsa"] as const) {
   );
 }
 
-peerTest("signInToSsh() goes on after a part of what a server wants", sshPeers, async (paths) => {
+peerTest("signInToSsh() continues after a partial success", sshPeers, async (paths) => {
   await using lab = await SshLab.create(paths);
   const sshd = await lab.start("jump1", { config: ["AuthenticationMethods publickey,publickey"] });
   const second = await lab.makeKey("second");
@@ -176,7 +180,7 @@ peerTest("signInToSsh() goes on after a part of what a server wants", sshPeers, 
 });
 
 peerTest(
-  "host keys: ed25519 alone is known of several, and an alias stands without a port",
+  "host keys: only ed25519 of several is known, and an alias is looked up without a port",
   sshPeers,
   async (paths) => {
     await using lab = await SshLab.create(paths);
@@ -210,7 +214,7 @@ for (
     ["kexAlgorithms", "diffie-hellman-group14-sha256"],
   ] as const
 ) {
-  peerTest(`SshEngine speaks ${list} ${value}`, sshPeers, async (paths) => {
+  peerTest(`SshEngine supports ${list} ${value}`, sshPeers, async (paths) => {
     await using lab = await SshLab.create(paths);
     const sshd = await lab.start("jump1");
     await signIn(lab, sshd, { [list]: [value], ...(list === "macs" && { ciphers: ["aes128-ctr"] }) });
@@ -219,7 +223,7 @@ for (
 }
 
 peerTest(
-  "SshEngine names the list of which it knows nothing, and the one that is not shared",
+  "SshEngine names a list of unknown algorithms, and a list without a common one",
   sshPeers,
   async (paths) => {
     await using lab = await SshLab.create(paths);

@@ -12,7 +12,7 @@ const target = { host: "127.0.0.1", port: 1 };
 const hostAt = (port: number, more: Partial<SshHost> = {}) =>
   sshHost("strange", { port, connectTimeout: 700, ...more });
 
-/** A packet without encryption (RFC 4253, section 6), whatever its payload is. */
+/** A packet without encryption (RFC 4253, section 6), with any payload. */
 function packet(payload: Uint8Array, { length }: { length?: number } = {}): Uint8Array {
   const padding = 8 + (8 - (payload.length + 5) % 8) % 8;
   const bytes = new Uint8Array(5 + payload.length + padding);
@@ -37,14 +37,14 @@ const servers: readonly {
   says?: RegExp;
 }[] = [
   {
-    name: "says line after line and never its name",
+    name: "sends line after line but never its version",
     serve: async (client) => {
       while (true) await client.send("Welcome, dear guest, to this place of many words\r\n".repeat(1000));
     },
     codes: ["protocol", "timeout"],
   },
   {
-    name: "says its name a letter at a time",
+    name: "sends its version one letter at a time",
     serve: async (client) => {
       for (const letter of "SSH-2.0-slow and slower and slower and slower and slower and slower") {
         await client.send(letter);
@@ -76,17 +76,17 @@ const servers: readonly {
     codes: ["protocol"],
   },
   {
-    name: "begins with a message that has no place there",
+    name: "starts with an unexpected message",
     serve: async (client) => {
       await client.send(name);
-      // SSH_MSG_USERAUTH_SUCCESS: nobody is signed in by that before keys are exchanged.
+      // SSH_MSG_USERAUTH_SUCCESS before the key exchange must not sign in the client.
       await client.send(packet(Uint8Array.of(52)));
       while (await client.some());
     },
     codes: ["protocol", "timeout"],
   },
   {
-    name: "lists algorithms that nobody knows",
+    name: "lists unknown algorithms",
     serve: async (client) => {
       await client.send(name);
       const lists = Array.from({ length: 10 }, () => [...field("strange-algorithm")]).flat();
@@ -97,7 +97,7 @@ const servers: readonly {
     says: /no matching/i,
   },
   {
-    name: "takes leave with words that a terminal would obey",
+    name: "disconnects with terminal sequences in its message",
     serve: async (client) => {
       await client.send(name);
       const words = field("go\x1b[2Jaway\r\n");
@@ -108,7 +108,7 @@ const servers: readonly {
     says: /it disconnected \(go\?\[2Jaway\?\?\)/,
   },
   {
-    name: "sends packets to be ignored without end",
+    name: "sends ignore packets endlessly",
     serve: async (client) => {
       await client.send(name);
       const ignored = packet(Uint8Array.of(2, 0, 0, 0, 0));
@@ -121,7 +121,7 @@ const servers: readonly {
 ];
 
 for (const { name, serve, codes, says } of servers) {
-  Deno.test(`a jump host that ${name} is an error in time, and costs no memory`, async () => {
+  Deno.test(`a jump host that ${name} causes a timely error, and uses little memory`, async () => {
     await using server = new TargetServer(serve);
     await using ssh = new SshTransports([hostAt(server.port)]);
     const before = Deno.memoryUsage().rss;

@@ -9,7 +9,10 @@ import { WebSite } from "../support/web_site.ts";
 const peers = [...sshPeers, "python", "curl"] as const;
 const usual = { echo: true, lines: true };
 
-/** A door at a terminal of its own, whose only way out is an ssh host with a locked key; and one request to it. */
+/**
+ * An instance at a separate terminal, whose only transport is an ssh host with a locked key; and one request
+ * to it.
+ */
 async function askedByInstance(
   paths: PeerPaths<typeof peers[number]>,
   steps: readonly AtTerminal[],
@@ -27,7 +30,7 @@ async function askedByInstance(
   const { command, env } = home.commandLine(["proxy", "--listen", instance]);
   const atItsTerminal = atTerminal(paths.python, command, { steps, env });
   const asking = (async () => {
-    await eventually("the door listens", async () => {
+    await eventually("the instance listens", async () => {
       const probe = await runPeer(paths.curl, ["-s", "--connect-timeout", "1", `http://${instance}/`]);
       return probe.code !== 7;
     });
@@ -43,22 +46,26 @@ async function askedByInstance(
   return { session, answered: code === 0, key, signIns: near.signIns };
 }
 
-peerTest("a door at a terminal asks for a passphrase when a request needs it", peers, async (paths) => {
-  const { session, answered, key, signIns } = await askedByInstance(paths, [
-    { until: "Passphrase of", press: "wrong\x15open sesame\r" },
-    { until: "conn.done", signal: "TERM" },
-  ]);
-  assert.ok(answered, session.screen);
-  assert.equal(signIns, 1);
-  assert.ok(session.screen.includes(`Passphrase of ${key}: `));
-  assert.doesNotMatch(session.screen, /wrong|sesame/);
-  assert.deepEqual(session.during[0], { echo: false, lines: false });
-  assert.deepEqual(session.during[1], usual);
-  assert.deepEqual([session.code, session.after], [0, usual]);
-});
+peerTest(
+  "an instance at a terminal prompts for a passphrase when a request needs it",
+  peers,
+  async (paths) => {
+    const { session, answered, key, signIns } = await askedByInstance(paths, [
+      { until: "Passphrase of", press: "wrong\x15open sesame\r" },
+      { until: "conn.done", signal: "TERM" },
+    ]);
+    assert.ok(answered, session.screen);
+    assert.equal(signIns, 1);
+    assert.ok(session.screen.includes(`Passphrase of ${key}: `));
+    assert.doesNotMatch(session.screen, /wrong|sesame/);
+    assert.deepEqual(session.during[0], { echo: false, lines: false });
+    assert.deepEqual(session.during[1], usual);
+    assert.deepEqual([session.code, session.after], [0, usual]);
+  },
+);
 
 peerTest(
-  "the interrupt key at a question stops the door, and the terminal is as before",
+  "the interrupt key at a prompt stops the instance and restores the terminal",
   peers,
   async (paths) => {
     const { session, answered, signIns } = await askedByInstance(paths, [
@@ -70,20 +77,20 @@ peerTest(
   },
 );
 
-peerTest("SIGTERM at a question stops the door, and the terminal is as before", peers, async (paths) => {
+peerTest("SIGTERM at a prompt stops the instance and restores the terminal", peers, async (paths) => {
   const { session, answered } = await askedByInstance(paths, [{ until: "Passphrase of", signal: "TERM" }]);
   assert.equal(answered, false);
   assert.deepEqual([session.code, session.after], [0, usual], session.screen);
 });
 
 peerTest(
-  "a door without a terminal asks nobody and says what to do",
+  "an instance without a terminal does not prompt and suggests a fix",
   [...sshPeers, "curl"],
   async (paths) => {
     await using lab = await SshLab.create(paths);
     const near = await lab.start("near");
     const key = await lab.makeKey("locked", { passphrase: "open sesame" });
-    // No other key is taken.
+    // The server accepts no other key.
     await Deno.copyFile(`${key}.pub`, `${lab.directory}/authorized_keys`);
     await using home = await openSshHousehold(lab, {
       ssh: sshHostLines("near", near, `IdentityFile ${key}`, "IdentityAgent none"),

@@ -24,7 +24,7 @@ async function request(transport: Ssh, port: number): Promise<void> {
 }
 
 peerTest(
-  "Ssh goes three hops, with one sign-in each for ten clients at once",
+  "Ssh connects through three hops, with one sign-in each for ten concurrent clients",
   sshPeers,
   async (paths) => {
     await using lab = await SshLab.create(paths);
@@ -48,7 +48,7 @@ peerTest(
     }
     for (const conn of conns) await conn[Symbol.asyncDispose]();
     assert.deepEqual([a.signIns, b.signIns, c.signIns], [1, 1, 1]);
-    // Another target through the first two hops shares them.
+    // Another target on the first two hops shares them.
     await request(ssh.to("b"), echo.port);
     assert.deepEqual([a.signIns, b.signIns, c.signIns], [1, 1, 1]);
     const { state, hops } = transport.status();
@@ -60,12 +60,12 @@ peerTest(
   },
 );
 
-peerTest("Ssh goes through a list of jump hosts with users and ports", sshPeers, async (paths) => {
+peerTest("Ssh connects through a list of jump hosts with users and ports", sshPeers, async (paths) => {
   await using lab = await SshLab.create(paths);
   await using echo = echoServer();
   const [a, b, c] = [await lab.start("a"), await lab.start("b"), await lab.start("c")];
   await using ssh = new SshTransports([
-    lab.host({ name: "a", port: 1 }, { user: "nobody" }),
+    lab.host({ name: "a", port: 1 }, { user: "unused" }),
     lab.host(b, { jumps: [{ host: "nowhere" }] }),
     lab.host(c, { jumps: [{ host: "a", user: lab.user, port: a.port }, { host: "b" }] }),
   ]);
@@ -73,7 +73,7 @@ peerTest("Ssh goes through a list of jump hosts with users and ports", sshPeers,
   assert.deepEqual([a.signIns, b.signIns, c.signIns], [1, 1, 1]);
 });
 
-peerTest("Ssh says how a target or a jump host fails", sshPeers, async (paths) => {
+peerTest("Ssh reports how a target or a jump host fails", sshPeers, async (paths) => {
   await using lab = await SshLab.create(paths);
   const sshd = await lab.start("jump1");
   const strange = await lab.start("strange");
@@ -95,7 +95,7 @@ peerTest("Ssh says how a target or a jump host fails", sshPeers, async (paths) =
   const target = { host: "127.0.0.1", port: freePort() };
   const refused = await failure("jump1", target);
   assert.deepEqual([refused.code, socks5Reply(refused)], ["refused", 5]);
-  const unknown = await failure("jump1", { host: "nobody.invalid", port: 80 });
+  const unknown = await failure("jump1", { host: "missing.invalid", port: 80 });
   assert.deepEqual([unknown.code, socks5Reply(unknown)], ["name_not_found", 4]);
   for (const alias of ["dead", "behind"]) {
     const dead = await failure(alias, target);
@@ -112,7 +112,7 @@ peerTest("Ssh says how a target or a jump host fails", sshPeers, async (paths) =
 });
 
 peerTest(
-  "Ssh gives up on a silent jump host within ConnectTimeout, for all who wait",
+  "Ssh rejects all dials through a silent jump host within ConnectTimeout",
   sshPeers,
   async (paths) => {
     await using lab = await SshLab.create(paths);
@@ -141,7 +141,7 @@ peerTest(
   },
 );
 
-peerTest("Ssh loses no request when its session is killed at the server", sshPeers, async (paths) => {
+peerTest("Ssh loses no request when the server kills its session", sshPeers, async (paths) => {
   await using lab = await SshLab.create(paths);
   await using echo = echoServer();
   const sshd = await lab.start("jump1");
@@ -160,15 +160,15 @@ peerTest("Ssh loses no request when its session is killed at the server", sshPee
     }
     await killing;
     for (const conn of conns) conn.abort();
-    // Somebody asks: who loses session after session makes a new one later and later when nobody does.
-    await eventually("it is made anew", async () => {
+    // A client dials: without one, the hop waits longer after each lost session.
+    await eventually("the session is made again", async () => {
       (await transport.dial({ host: "127.0.0.1", port: echo.port }, { signal })).abort();
       return reconnects() > before;
     });
   }
 });
 
-peerTest("Ssh connects again before anybody asks", sshPeers, async (paths) => {
+peerTest("Ssh reconnects before the next dial", sshPeers, async (paths) => {
   await using lab = await SshLab.create(paths);
   await using echo = echoServer();
   const sshd = await lab.start("jump1");
@@ -176,11 +176,14 @@ peerTest("Ssh connects again before anybody asks", sshPeers, async (paths) => {
   const transport = ssh.to("jump1");
   await request(transport, echo.port);
   await sshd.signalSessions("KILL");
-  await eventually("it signs in again", () => sshd.signIns === 2 && transport.status().state === "ready");
+  await eventually(
+    "the hop signs in again",
+    () => sshd.signIns === 2 && transport.status().state === "ready",
+  );
   assert.match(transport.status().lastError ?? "", /ssh jump1/);
 });
 
-peerTest("Ssh serves new requests beside a session that is frozen", sshPeers, async (paths) => {
+peerTest("Ssh serves new requests next to a frozen session", sshPeers, async (paths) => {
   await using lab = await SshLab.create(paths);
   await using echo = echoServer();
   const sshd = await lab.start("jump1");
@@ -195,10 +198,10 @@ peerTest("Ssh serves new requests beside a session that is frozen", sshPeers, as
   const again = performance.now();
   await request(transport, echo.port);
   assert.ok(performance.now() - again < 900);
-  await eventually("the frozen one is given up", () => transport.status().hops[0]?.sessions === 1);
+  await eventually("the frozen session is closed", () => transport.status().hops[0]?.sessions === 1);
 });
 
-peerTest("Ssh keeps what stands when the configuration is read again", sshPeers, async (paths) => {
+peerTest("Ssh keeps its sessions when the configuration is read again", sshPeers, async (paths) => {
   await using lab = await SshLab.create(paths);
   await using echo = echoServer();
   const sshd = await lab.start("jump1");
@@ -209,7 +212,7 @@ peerTest("Ssh keeps what stands when the configuration is read again", sshPeers,
   await using standing = await transport.dial(target, { signal });
   await transport.prepare();
   await request(transport, echo.port);
-  // Nothing had changed, so the session is the same; another name for the same settings shares it too.
+  // Nothing has changed, so the session stays; another alias with the same settings shares it too.
   host = { ...host, alias: "renamed" };
   await request(ssh.to("renamed"), echo.port);
   assert.equal(sshd.signIns, 1);
@@ -220,23 +223,27 @@ peerTest("Ssh keeps what stands when the configuration is read again", sshPeers,
   assert.deepEqual(await echoed(standing, patternBytes(1000)), patternBytes(1000));
 });
 
-peerTest("Ssh starts a sign-in that others may wait for, whoever gives up", sshPeers, async (paths) => {
-  await using lab = await SshLab.create(paths);
-  await using echo = echoServer();
-  const sshd = await lab.start("jump1");
-  await using ssh = new SshTransports([lab.host(sshd)]);
-  const transport = ssh.to("jump1");
-  const target = { host: "127.0.0.1", port: echo.port };
-  const stop = new AbortController();
-  const first = assert.rejects(transport.dial(target, { signal: stop.signal }), /enough/);
-  const second = transport.dial(target, { signal });
-  stop.abort(new Error("enough"));
-  await first;
-  (await second).abort();
-  assert.equal(sshd.signIns, 1);
-});
+peerTest(
+  "Ssh shares a sign-in between dials, and continues it when one is aborted",
+  sshPeers,
+  async (paths) => {
+    await using lab = await SshLab.create(paths);
+    await using echo = echoServer();
+    const sshd = await lab.start("jump1");
+    await using ssh = new SshTransports([lab.host(sshd)]);
+    const transport = ssh.to("jump1");
+    const target = { host: "127.0.0.1", port: echo.port };
+    const stop = new AbortController();
+    const first = assert.rejects(transport.dial(target, { signal: stop.signal }), /enough/);
+    const second = transport.dial(target, { signal });
+    stop.abort(new Error("enough"));
+    await first;
+    (await second).abort();
+    assert.equal(sshd.signIns, 1);
+  },
+);
 
-Deno.test("Ssh finds jump hosts that lead back to themselves", async () => {
+Deno.test("Ssh finds a loop of jump hosts", async () => {
   await using ssh = new SshTransports([
     sshHost("a", { jumps: [{ host: "b" }] }),
     sshHost("b", { jumps: [{ host: "a" }] }),

@@ -16,7 +16,7 @@ async function signIn(lab: SshLab, sshd: Sshd, more: Partial<SshHost> = {}): Pro
 const modern = ["ssh-ed25519", "rsa-sha2-512", "rsa-sha2-256"];
 
 peerTest(
-  "a host key is taken by SHA-1 only where HostKeyAlgorithms names ssh-rsa",
+  "a host key is accepted with SHA-1 only if HostKeyAlgorithms names ssh-rsa",
   sshPeers,
   async (paths) => {
     await using lab = await SshLab.create(paths);
@@ -25,7 +25,7 @@ peerTest(
     await assert.rejects(signIn(lab, sshd, { hostKeyAlgorithms: modern }), { code: "protocol" });
     await signIn(lab, sshd, { hostKeyAlgorithms: [...modern, "ssh-rsa"] });
     await sshd.untilSignIns(1);
-    // The signature is checked, and the key compared.
+    // The signature is checked and the key compared.
     await Deno.writeTextFile(lab.knownHosts, "");
     await lab.know(`[127.0.0.1]:${sshd.port}`, `${await lab.makeKey("other", { type: "rsa" })}.pub`);
     await assert.rejects(signIn(lab, sshd, { hostKeyAlgorithms: ["ssh-rsa"] }), {
@@ -37,7 +37,7 @@ peerTest(
 );
 
 peerTest(
-  "a key signs with SHA-1 only where PubkeyAcceptedAlgorithms names ssh-rsa",
+  "a key signs with SHA-1 only if PubkeyAcceptedAlgorithms names ssh-rsa",
   [...sshPeers, ...sshAgentPeers],
   async (paths) => {
     await using lab = await SshLab.create(paths);
@@ -48,7 +48,7 @@ peerTest(
     await lab.accept("rsa");
     await using agent = new SshAgent(`${lab.directory}/agent`, paths);
     await agent.add(key);
-    // OpenSSH says that it can do what it is not allowed to take, so that this is the only thing to try.
+    // OpenSSH announces algorithms that it does not accept, so SHA-1 is the only one to try.
     const old = { pubkeyAcceptedAlgorithms: ["ssh-rsa"] };
     const ways = [{ identityFiles: [key] }, { identityFiles: [], identityAgent: agent.path }];
     for (const [at, way] of ways.entries()) {
@@ -56,7 +56,7 @@ peerTest(
       await signIn(lab, sshd, { ...way, ...old });
       await sshd.untilSignIns(at + 1);
     }
-    // Where a server can do better, it is asked for better.
+    // If a server supports better algorithms, postern uses them.
     const able = await lab.start("able", {
       config: ["PubkeyAcceptedAlgorithms +ssh-rsa", "LogLevel DEBUG1"],
     });
@@ -67,7 +67,7 @@ peerTest(
   },
 );
 
-peerTest("RequiredRSASize keeps short keys away, the server's and one's own", sshPeers, async (paths) => {
+peerTest("RequiredRSASize rejects short keys, the server's and the user's", sshPeers, async (paths) => {
   await using lab = await SshLab.create(paths);
   const sshd = await lab.start("jump1", { hostKeys: ["rsa", "ed25519"] });
   const key = await lab.makeKey("rsa", { type: "rsa" });

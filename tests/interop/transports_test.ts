@@ -31,18 +31,18 @@ import { startDante, startMicrosocks, startTinyproxy } from "../support/real_pro
 import { recordingLog } from "../support/recording_log.ts";
 import { SshLab, sshPeers } from "../support/sshd.ts";
 
-// What transports promise, on what real servers do: tests/contract has the same in memory.
+// Checks the transport contract with real servers; tests/contract does so in memory.
 
 const loopback = { host: "127.0.0.1", port: 0 };
 
 interface RealOptions {
   readonly silent: FullTarget;
   readonly ssh?: Pick<SshServicesOptions, "reading" | "openSsh">;
-  /** What differs from a transport whose targets listen on loopback. */
+  /** Differences from a transport whose targets listen on loopback. */
   readonly more?: (setting: () => TransportSetting) => Partial<TransportSetting>;
 }
 
-/** The transport `it`, with targets of its own on loopback. */
+/** The transport `it`, with separate targets on loopback. */
 function real(settings: TransportsSettings, { silent, ssh: options, more }: RealOptions): TransportSetting {
   const network = countedNetwork();
   const parts = { network, clock: systemClock, files: createFiles(systemClock), log: recordingLog() };
@@ -62,7 +62,7 @@ function real(settings: TransportsSettings, { silent, ssh: options, more }: Real
     accept: async () => await target.accept() ?? assert.fail("closed"),
     touched: () => network.asked,
     open: () => network.open,
-    // What a server does cannot be seen from here.
+    // The server's dial is not visible from here.
     dialing: async () => {
       for (let turn = 0; turn < 100; turn++) await nextTurn();
     },
@@ -107,7 +107,7 @@ const proxies: readonly {
   },
 ];
 for (const { name, scheme, codes, cannot, start } of proxies) {
-  peerTest(`Proxy keeps its promises through ${name}`, [name], async (paths, t) => {
+  peerTest(`Proxy meets the contract through ${name}`, [name], async (paths, t) => {
     const directory = await Deno.makeTempDir();
     try {
       await using silent = await FullTarget.create();
@@ -130,12 +130,12 @@ for (const { name, scheme, codes, cannot, start } of proxies) {
   });
 }
 
-/** How many connections the sessions of a transport carry. */
+/** The number of connections in the sessions of a transport. */
 const channels = (setting: () => TransportSetting): Partial<TransportSetting> => ({
   open: () => sum(setting().transport.status?.().hops?.map(({ channels }) => channels)),
 });
 
-peerTest("Ssh keeps its promises with sshd, by the built-in engine", sshPeers, async (paths, t) => {
+peerTest("Ssh meets the contract with sshd, with the built-in engine", sshPeers, async (paths, t) => {
   await using silent = await FullTarget.create();
   await using lab = await SshLab.create(paths);
   const sshd = await lab.start("jump1");
@@ -153,7 +153,7 @@ peerTest("Ssh keeps its promises with sshd, by the built-in engine", sshPeers, a
   }, t);
 });
 
-peerTest("Ssh keeps its promises with sshd, by the engine openssh", opensshPeers, async (paths, t) => {
+peerTest("Ssh meets the contract with sshd, with the engine openssh", opensshPeers, async (paths, t) => {
   await using silent = await FullTarget.create();
   await using lab = await SshLab.create(paths);
   const sshd = await lab.start("jump1");
@@ -189,7 +189,7 @@ peerTest("Ssh keeps its promises with sshd, by the engine openssh", opensshPeers
 
 for (const frontend of frontends) {
   peerTest(
-    `Konnectivity keeps its promises with a Go server and agent: ${frontend.name}`,
+    `Konnectivity meets the contract with a Go server and agent: ${frontend.name}`,
     konnectivityPeers,
     async (paths, t) => {
       await using silent = await FullTarget.create();
@@ -223,7 +223,7 @@ for (const frontend of frontends) {
 }
 
 peerTest(
-  "Kubernetes keeps its promises with a real API server",
+  "Kubernetes meets the contract with a real API server",
   ["kubernetes"],
   async ({ kubernetes }, t) => {
     await using silent = await FullTarget.create();
@@ -249,7 +249,7 @@ peerTest(
       halfClose: "pass",
       externalName: "refuse",
     };
-    const late = "a kubelet says so on the connection, which stands before the pod is asked";
+    const late = "the kubelet reports it on the connection, which opens before the pod is contacted";
     await tryTransport({
       name: "kubernetes",
       kind: "kubernetes",
