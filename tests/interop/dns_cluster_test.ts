@@ -183,7 +183,7 @@ routes:
   await t.step("a cluster without permission is a failure, and postern reports it", async () => {
     const unauthorized = await cluster.writeKubeconfig({
       namespace: "shop",
-      token: cluster.token("unauthorized"),
+      token: cluster.token("nobody"),
     });
     const args = [
       "--listen-dns",
