@@ -4,7 +4,7 @@ import { PosternError } from "../words/mod.ts";
 
 export interface GatheredOutputOptions {
   readonly onFailure: (error: unknown) => void;
-  /** Turns the gathered bytes into what to write; the first `headRoom` bytes are reserved for a header. */
+  /** Encodes the gathered bytes for the write; the first `headRoom` bytes are reserved for a header. */
   readonly seal?: (bytes: Bytes) => Bytes;
   readonly headRoom?: number;
 }

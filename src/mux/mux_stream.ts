@@ -45,7 +45,7 @@ export abstract class MuxStream extends StreamedConn implements Conn {
 
   /** Sends a piece; a returned promise resolves when the caller may reuse the bytes. */
   protected abstract send(bytes: Bytes): Promise<void> | undefined;
-  /** Tells the peer that no more data comes. */
+  /** Sends the end of our direction to the peer. */
   protected abstract sendEnd(): Promise<void> | undefined;
   /** Called once, when the stream has ended; informs the peer unless it already knows. */
   protected abstract onOver(how: StreamEnd): void;

@@ -129,8 +129,8 @@ function routesOf({ routes: written = [], kubernetes, ...clusters }: Overrides, 
         `Cannot use "${maskedUrl(to).slice(0, 200)}" for --route: it ${parsed.problem}`,
       );
     }
-    const way = text.slice(at + 1);
-    return { to, via: inPlace(way, { ...known, ...transports }, { made: transports, clusters }) ?? way };
+    const spec = text.slice(at + 1);
+    return { to, via: inPlace(spec, { ...known, ...transports }, { made: transports, clusters }) ?? spec };
   });
   if (kubernetes === undefined) {
     demandCluster(clusters, transports);
@@ -154,14 +154,14 @@ function demandCluster({ kubeconfig, namespace }: Overrides, made: Raw): void {
 
 /** Returns the name of a transport created for `KIND:VALUE`; undefined for a plain name. */
 function inPlace(
-  way: string,
+  spec: string,
   taken: Raw,
   { made, clusters }: { readonly made: Record<string, unknown>; readonly clusters: Overrides },
 ): string | undefined {
-  const colon = way.indexOf(":");
-  const kind = transportKinds.find(({ type }) => type === way.slice(0, colon))?.type;
+  const colon = spec.indexOf(":");
+  const kind = transportKinds.find(({ type }) => type === spec.slice(0, colon))?.type;
   if (colon < 0 || kind === undefined) return undefined;
-  const settings = settingsOf(kind, way.slice(colon + 1), clusters);
+  const settings = settingsOf(kind, spec.slice(colon + 1), clusters);
   // Two routes to one cluster use one transport, to share its watches and sessions.
   const same = Object.entries(made).find(([, one]) =>
     JSON.stringify(one) === JSON.stringify({ [kind]: settings })

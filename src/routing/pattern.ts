@@ -2,7 +2,7 @@ import { endsInNumber, formatIp, type IpBytes, parseAnyIPv4, parseIp } from "../
 import { cut } from "../core/mod.ts";
 import { comparableHost } from "./host.ts";
 
-/** What a rule matches. Without a port, it matches every port. */
+/** The targets that a rule matches. Without a port, a pattern matches every port. */
 export type Pattern = NamePattern | NetworkPattern | SpecialPattern;
 
 /** `tree` matches the name and all names below it, `below` only names below it, `exact` only the name. */

@@ -153,11 +153,11 @@ class Builder {
   /** Whether a transport queries another one directly or on its path; that one would then wait for itself. */
   #isAskedBy(asking: string, name: string): boolean {
     return this.#namedBy(asking).some((asked) => {
-      let way: string | undefined = asked;
-      for (const seen = new Set<string>(); way !== undefined && !seen.has(way);) {
-        if (way === name) return true;
-        seen.add(way);
-        way = Object.hasOwn(this.#settings, way) ? this.#settings[way]?.via : undefined;
+      let hop: string | undefined = asked;
+      for (const seen = new Set<string>(); hop !== undefined && !seen.has(hop);) {
+        if (hop === name) return true;
+        seen.add(hop);
+        hop = Object.hasOwn(this.#settings, hop) ? this.#settings[hop]?.via : undefined;
       }
       return false;
     });

@@ -111,12 +111,12 @@ function circleFrom(
   name: string,
   transports: Readonly<Record<string, { readonly via?: string }>>,
 ): string[] | undefined {
-  const way = [name];
+  const path = [name];
   let at = transports[name]?.via;
   while (at !== undefined && Object.hasOwn(transports, at)) {
-    if (at === name) return way;
-    if (way.includes(at)) return undefined;
-    way.push(at);
+    if (at === name) return path;
+    if (path.includes(at)) return undefined;
+    path.push(at);
     at = transports[at]?.via;
   }
   return undefined;

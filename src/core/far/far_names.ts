@@ -1,4 +1,4 @@
-/** The meaning of a name behind a transport. */
+/** The meaning of a name in a transport's remote network. */
 export interface FarName {
   /** Of both families, in canonical form; empty when only subdomains of the name exist. */
   readonly addresses: readonly string[];
@@ -14,7 +14,7 @@ export interface FarService {
   readonly addresses: readonly string[];
 }
 
-/** Resolves the names behind a transport without dialing. */
+/** Resolves the names of a transport's remote network without dialing. */
 export interface FarNames {
   /** Returns undefined for an unknown name; rejects when the remote side cannot be queried. */
   find(name: string, options: { readonly signal: AbortSignal }): Promise<FarName | undefined>;

@@ -1,6 +1,6 @@
 import type { IpBytes } from "../../words/mod.ts";
 
-/** The current services behind a transport, for rules that match them. */
+/** The current services of a transport's cluster, for rules that match them. */
 export interface FarTable {
   /** `web` for services of the default namespace, `web.shop` for any. Lower case. */
   readonly services: ReadonlySet<string>;
@@ -28,7 +28,7 @@ export interface FarNetwork {
   readonly holds: "Services" | "pods";
 }
 
-/** Looks up what is behind a transport without dialing. */
+/** Looks up the contents of a transport's cluster without dialing. */
 export interface FarTables {
   /** The current services; undefined while unknown. The same object until something changes. */
   readonly current: FarTable | undefined;

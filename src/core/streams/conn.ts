@@ -2,7 +2,7 @@ import type { FarNames } from "../far/far_names.ts";
 import type { FarTables } from "../far/far_table.ts";
 import type { Target } from "../../words/mod.ts";
 
-/** A two-way byte stream. Disposing drops both directions and may be done twice. */
+/** A two-way byte stream. Disposing drops both directions; a second disposal does nothing. */
 export interface Conn extends AsyncDisposable {
   /** Fills the start of `into`; null at the peer's end. Never returns 0 for a non-empty `into`. */
   read(into: Uint8Array<ArrayBuffer>): Promise<number | null>;
@@ -65,7 +65,7 @@ export interface Transport extends AsyncDisposable {
   connect?(options: DialOptions): Promise<void>;
   /** Checks whether its connections still work: after sleep, or after a change of the network. */
   check?(): void;
-  /** The names behind the transport, if it has its own. */
+  /** The names of its remote network, if they differ from ours. */
   readonly names?: FarNames | undefined;
   /** The tables for rules with `<services>` and `<clusterips>`. */
   readonly tables?: FarTables | undefined;

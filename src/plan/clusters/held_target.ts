@@ -56,7 +56,7 @@ export function signingIn(program: string): string {
   return `postern waits for the sign-in with "${program}"`;
 }
 
-/** Describes what a known cluster does not have. */
+/** Explains that a known cluster does not have the target. */
 function absence(host: string, transport: string): string {
   if (parseIp(host)) return `no Service of "${transport}" and none of their pods has this address`;
   const labels = host.replace(/\.$/, "").split(".");

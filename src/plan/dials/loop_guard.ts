@@ -14,7 +14,7 @@ import { isWildcard } from "../own_addresses.ts";
 
 /**
  * A network that never connects the instance to itself. It checks after the connect: a name, `0.0.0.0` or
- * another spelling of our address shows only then where it leads.
+ * another spelling of our address is recognizable only then.
  */
 export function withoutLoops(network: Network, ownEndpoints: () => Iterable<Endpoint>): Network {
   return {

@@ -43,7 +43,7 @@ export class SpareDescriptors {
   /** Whether one more descriptor is available, in addition to the reserve. */
   hasRoom(): boolean {
     if (!this.keep()) return false;
-    // Without a reserve, there is no way to tell.
+    // Without a reserve, assume that one is available.
     if (this.#files.length === 0) return true;
     const file = openAnything();
     file?.close();

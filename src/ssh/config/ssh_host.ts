@@ -55,7 +55,10 @@ export interface SshHost {
   readonly engine?: "openssh";
   /** What to pass to that program in addition to the name. */
   readonly asked?: { readonly user?: string; readonly port?: number };
-  /** What the built-in engine does not support. A blocking problem keeps it from using the host. */
+  /**
+   * The options that the built-in engine does not support; a blocking one keeps the engine from using the
+   * host.
+   */
   readonly problems: readonly SshConfigProblem[];
 }
 

@@ -19,7 +19,7 @@ export function addOptionProblems({ settings, problems }: SshConfigEvaluation, r
       add(option.note === undefined ? "harmless" : "note", option.note ?? "ignored");
     } else if (name === "RefuseConnection") {
       add("blocking", `the configuration rejects this host: ${values.join(" ")}`);
-    } // ssh itself checks addresses only where it connects by itself.
+    } // ssh checks addresses only on direct connections.
     else if (name === "CheckHostIP" && !isStraight(route)) {
       add("harmless", "the option has no effect through a proxy");
     } else {add(

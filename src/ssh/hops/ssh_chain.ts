@@ -40,8 +40,8 @@ async function chainTo(
   const last = host.jumps.at(-1);
   if (!last) return [host];
   const before = host.jumps.slice(0, -1);
-  const way = { read, above: [...above, name], ...(before.length > 0 && { jumps: before }) };
-  return [...await chainTo(last, way), host];
+  const rest = { read, above: [...above, name], ...(before.length > 0 && { jumps: before }) };
+  return [...await chainTo(last, rest), host];
 }
 
 /** Applies the jumps of the chain, which override those of the configuration. */

@@ -38,7 +38,7 @@ export interface SshHopOptions {
   /** Connects and signs in. */
   readonly connect: (options: DialOptions) => Promise<HopSession>;
   /** Sends a keepalive to the hosts before this one. */
-  readonly checkWay?: () => void;
+  readonly checkPath?: () => void;
   readonly deps: { readonly clock: Clock; readonly log: Log };
 }
 
@@ -52,7 +52,7 @@ export type SshHopStatus = HopStatus;
 export class SshHop implements AsyncDisposable {
   readonly host: SshHost;
   readonly #connect: SshHopOptions["connect"];
-  readonly #checkWay: SshHopOptions["checkWay"];
+  readonly #checkPath: SshHopOptions["checkPath"];
   readonly #deps: SshHopOptions["deps"];
   readonly #tasks: Tasks;
   readonly #deadlines: Deadlines;
@@ -73,10 +73,10 @@ export class SshHop implements AsyncDisposable {
   #hint: string | undefined;
   #calendar: number;
 
-  constructor({ host, connect, checkWay, deps }: SshHopOptions) {
+  constructor({ host, connect, checkPath, deps }: SshHopOptions) {
     this.host = host;
     this.#connect = connect;
-    this.#checkWay = checkWay;
+    this.#checkPath = checkPath;
     this.#deps = deps;
     this.#deadlines = new Deadlines(deps.clock, { keepsTimers: true });
     this.#since = deps.clock.date();
@@ -106,7 +106,7 @@ export class SshHop implements AsyncDisposable {
           clock: this.#deps.clock,
           deadlines: this.#deadlines,
           isDoubtful: this.#isDoubtful(session),
-          onSlow: () => this.#checkWay?.(),
+          onSlow: () => this.#checkPath?.(),
           another: () => this.#another(session),
           onSilent: (silent) => this.#silent.add(silent),
           onHeard: (heard) => this.#silent.delete(heard),

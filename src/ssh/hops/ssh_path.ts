@@ -84,7 +84,7 @@ export class SshPath implements AsyncDisposable {
       state,
       ...(lastError !== undefined && { lastError }),
       ...(hint !== undefined && { hint }),
-      detail: wayText(this.#alias, hops),
+      detail: pathText(this.#alias, hops),
       hops,
     };
   }
@@ -120,7 +120,7 @@ export class SshPath implements AsyncDisposable {
       // A newer reading has started: its result is fine for this caller too.
       if (!isNewest() && this.#reading) return await this.#reading;
       demandUsableChain(chain);
-      if (this.#via !== undefined) demandWayThrough(this.#via, chain[0]);
+      if (this.#via !== undefined) demandNoProgram(this.#via, chain[0]);
       const held = pool.hold(chain, { reach: this.#reach, times });
       if (this.#isDisposed) held.release();
       else this.#keep(held);
@@ -145,7 +145,7 @@ export class SshPath implements AsyncDisposable {
 }
 
 /** Throws when a program makes the connection to the first host: it cannot use another transport. */
-function demandWayThrough(via: string, first: SshHost | undefined): void {
+function demandNoProgram(via: string, first: SshHost | undefined): void {
   const { alias, engine, proxyCommand } = first ?? {};
   if (engine !== "openssh" && proxyCommand === undefined) return;
   const whose = engine === "openssh" ? "with engine: openssh it" : "its ProxyCommand";
@@ -157,7 +157,7 @@ function demandWayThrough(via: string, first: SshHost | undefined): void {
 }
 
 /** `jump1 > jump2`, with the address when it differs from the name. */
-function wayText(alias: string, hops: readonly SshHopStatus[]): string {
+function pathText(alias: string, hops: readonly SshHopStatus[]): string {
   if (hops.length === 0) return alias;
   return hops.map(({ host, address }) => address.startsWith(`${host}:`) ? host : `${host} at ${address}`)
     .join(" > ");

@@ -72,7 +72,7 @@ export class SshPool implements AsyncDisposable {
             host,
             connect: (options) =>
               connectSsh({ host, below, reach: (options) => reach(host, options), deps }, options),
-            checkWay: () => before.forEach((hop) => hop.check()),
+            checkPath: () => before.forEach((hop) => hop.check()),
             deps,
           })),
       );

@@ -45,7 +45,7 @@ export class OpensshSession implements HopSession {
       engine: () => this.isOver ? undefined : this.#engine,
       room: () => this.#output.room(),
       now: () => clock.now(),
-      roundTrip: () => (this.#shortest ?? 0) < shortWay ? 0 : this.#shortest,
+      roundTrip: () => (this.#shortest ?? 0) < shortRoundTrip ? 0 : this.#shortest,
     });
     this.#engine = new OpensshEngine({
       output: this.#output,
@@ -194,6 +194,6 @@ const lastWords = 1000;
  * The round trip in milliseconds up to which windows keep their size. The first window fills such a path.
  * Data beyond it waits in the master, which is slow with a long queue: downloads fell to a fifth.
  */
-const shortWay = 10;
+const shortRoundTrip = 10;
 /** ssh remembers every refused channel until it ends, and searches all of them for each message. */
 const mostRefusals = 1000;

@@ -33,9 +33,9 @@ export interface SshReach {
 }
 
 /** Connects and signs in within ConnectTimeout, not counting the time of the hops before it. */
-export async function connectSsh(way: SshReach, { signal, onStep }: DialOptions): Promise<SshSession> {
-  await way.below?.ready({ signal, onStep });
-  const { host, deps: { clock, connectTimeout } } = way;
+export async function connectSsh(reach: SshReach, { signal, onStep }: DialOptions): Promise<SshSession> {
+  await reach.below?.ready({ signal, onStep });
+  const { host, deps: { clock, connectTimeout } } = reach;
   const ms = host.connectTimeout ?? connectTimeout;
   let last: string | undefined;
   const note = (step: string) => {
@@ -45,26 +45,26 @@ export async function connectSsh(way: SshReach, { signal, onStep }: DialOptions)
   const own = new AbortController();
   using _pass = whenAborted(signal, () => own.abort(signal.reason));
   using deadline = new SshDeadline(ms, { clock, onPassed: () => own.abort(tooSlow(host, ms, last)) });
-  return await signedIn(way, { deadline, signal: own.signal, onStep: note });
+  return await signedIn(reach, { deadline, signal: own.signal, onStep: note });
 }
 
 async function signedIn(
-  way: SshReach,
+  reach: SshReach,
   { deadline, ...options }: DialOptions & { readonly deadline: SshDeadline },
 ): Promise<SshSession> {
-  const { prompt } = way.deps;
+  const { prompt } = reach.deps;
   const ask: typeof prompt = prompt &&
     ((question, options) => deadline.outside(() => prompt(question, options)));
-  const deps = { ...way.deps, prompt: ask };
+  const deps = { ...reach.deps, prompt: ask };
   // The node modules for ssh take 0.1 s to load; a program without ssh does not load them.
   const loading = import("./open_ssh_session.ts");
   loading.catch(() => {});
   for (let left = mostSignIns;; left--) {
-    const conn = await reached(way, options);
-    options.onStep?.(`reached ${sshLabel(way.host)}`);
+    const conn = await reached(reach, options);
+    options.onStep?.(`reached ${sshLabel(reach.host)}`);
     const { openSshSession } = await loading;
     try {
-      return await openSshSession(conn, way.host, { deps, ...options });
+      return await openSshSession(conn, reach.host, { deps, ...options });
     } catch (error) {
       // Retry once when the server was restarting or the connection broke; any answer ends the attempts.
       if (left <= 1 || options.signal.aborted || !isPosternError(error, "unreachable")) throw error;

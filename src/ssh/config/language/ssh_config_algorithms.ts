@@ -53,7 +53,7 @@ const ecdh = curves.map((curve) => `ecdh-sha2-${curve}`);
 const curve25519 = ["curve25519-sha256", "curve25519-sha256@libssh.org"];
 const sntrup = ["sntrup761x25519-sha512", openssh("sntrup761x25519-sha512")];
 
-/** What OpenSSH 9.2 prefers and knows. Names that it does not know stay as written. */
+/** The algorithms that OpenSSH 9.2 prefers and knows. Unknown names stay as written. */
 const known: Readonly<Record<SshAlgorithmOption, Algorithms>> = {
   hostkeyalgorithms: signatures,
   pubkeyacceptedalgorithms: signatures,

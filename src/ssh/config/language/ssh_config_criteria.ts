@@ -9,7 +9,7 @@ export interface SshCriterion {
   readonly argument: string;
 }
 
-/** The conditions of a `Match` line, or what is wrong with it. */
+/** The conditions of a `Match` line, or the error in it. */
 export type SshCriteria = { readonly criteria: readonly SshCriterion[] } | { readonly fault: string };
 
 const withoutArgument = ["all", "canonical", "final"];

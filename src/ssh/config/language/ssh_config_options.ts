@@ -18,7 +18,7 @@ export interface SshOption {
   readonly accumulates?: true;
   /** The values with which a blocking option has no effect. */
   readonly unless?: readonly string[];
-  /** What to report about a harmless option; absent when it is not worth reporting. */
+  /** The note to report about a harmless option; absent for most of them. */
   readonly note?: string;
 }
 

@@ -14,7 +14,7 @@ export type SshValueKind =
   | "integer"
   | "port"
   | "algorithms"
-  /** Any value; it only must not be empty. */
+  /** Any value except an empty one. */
   | "loose"
   | readonly string[];
 

@@ -163,7 +163,7 @@ function scriptedHop({ live = () => {} }: { live?: (session: ScriptedSession) =>
       live(session);
       return Promise.resolve(session);
     },
-    checkWay: () => checks++,
+    checkPath: () => checks++,
     deps: { clock, log: silentLog },
   });
   return { hop, clock, sessions, checks: () => checks };
