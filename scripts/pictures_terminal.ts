@@ -107,7 +107,7 @@ class Drawing {
         )
       }}#s{animation-name:s}`,
     ];
-    const last = this.#scrolled.at(-1)?.lines ?? 0;
+    const still = `transform:translateY(${-line * (this.#scrolled.at(-1)?.lines ?? 0)}px)`;
     return `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${
       number(width)
     } ${height}" role="img" aria-label="${escaped(title)}">
@@ -116,9 +116,7 @@ text{font:12px ui-monospace,SFMono-Regular,Menlo,Consolas,"Liberation Mono",mono
 .c text{fill:#fff;font-weight:600}.r text{fill:#8b96a5}.b{fill:#12161c}.k{fill:#6cc58a}
 g[id]{animation:${total.toFixed(1)}s step-end infinite}.x{visibility:hidden}
 ${rules.join("\n")}
-@media (prefers-reduced-motion:reduce){g[id]{animation:none}.k,.w{display:none}#s{transform:translateY(-${
-      last * line
-    }px)}}
+@media (prefers-reduced-motion:reduce){g[id]{animation:none}.k,.w{display:none}#s{${still}}}
 </style>
 <rect width="100%" height="100%" rx="8" class="b"/>
 <g fill="#3a424e"><circle cx="20" cy="15" r="5"/><circle cx="37" cy="15" r="5"/><circle cx="54" cy="15" r="5"/></g>
