@@ -95,10 +95,10 @@ peerTest(
       await new Promise((resolve) => setTimeout(resolve, 900));
       await client.send("still here");
       assert.deepEqual(await client.take(10), latin1("still here"));
-      assert.doesNotMatch(instance.stderr, /door\.stopping/);
+      assert.doesNotMatch(instance.stderr, /instance\.stopping/);
     }
     assert.equal((await instance.ended).code, 0);
-    assert.match(instance.stderr, /door\.stopping why="idle/);
+    assert.match(instance.stderr, /instance\.stopping why="idle/);
   },
   { platforms: ["linux"] },
 );
