@@ -89,5 +89,5 @@ Deno.test("postern clusters reads what kharon has left where there is no catalog
   const { code, stdout, stderr } = await home.run(["clusters", "-o", "json"]);
   assert.equal(code, 0, stderr);
   assert.deepEqual(JSON.parse(stdout).clusters.map(({ id }: { id: string }) => id), ["c-old"]);
-  assert.match(stderr, /^postern: note: no catalogue is stored, so postern uses ".*inventory\.json" is used\n/);
+  assert.match(stderr, /^postern: note: no catalogue of our own is stored: ".*inventory\.json" is used\n/);
 });

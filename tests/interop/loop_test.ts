@@ -50,11 +50,11 @@ for (const { name, listen, hosts, six } of cases) {
       await http.send(`CONNECT ${written}:${port} HTTP/1.1\r\nHost: x\r\n\r\n`);
       assert.match(
         await http.restText(),
-        /^HTTP\/1\.1 403 [^]*\r\n\r\nCannot connect to \S+: the address is a listener of this instance, which would be a loop\nask for /,
+        /^HTTP\/1\.1 403 [^]*\r\n\r\nCannot connect to \S+: the address is a listener of this instance, which would be a loop\nconnect to the address of your target/,
         host,
       );
     }
-    await instance.says(/that is this door itself, a loop/);
+    await instance.says(/a listener of this instance, which would be a loop/);
     const name = six ? "[::1]" : "localhost";
     assert.equal((await home.run(["explain", `${name}:${port}`, "--dial"])).code, 1);
   });

@@ -86,9 +86,9 @@ peerTest("Ssh reports why a ProxyCommand failed", sshPeers, async (paths) => {
     );
   const failing = await failure("failing");
   assert.equal(failing.code, "unreachable");
-  assert.match(failing.message, /^Cannot reach ssh failing .*with code 4 before .* word: to that host$/);
+  assert.match(failing.message, /^Cannot reach ssh failing .*with code 4 before .* data: to that host$/);
   assert.match((await failure("missing")).message, /with code 127 .*not found/);
-  assert.match((await failure("garbled")).message, /^Cannot use the connection to ssh garbled/);
+  assert.match((await failure("garbled")).message, /^Cannot keep the session with ssh garbled/);
   assert.equal((await failure("silent")).code, "timeout");
   await ended();
 });

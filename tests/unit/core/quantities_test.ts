@@ -34,5 +34,9 @@ for (const [ms, text] of ages) {
 }
 
 Deno.test("counted() distinguishes singular and plural", () => {
-  assert.deepEqual([0, 1, 2].map((count) => counted(count, "tunnel")), ["0 tunnels", "1 tunnel", "2 tunnels"]);
+  assert.deepEqual([0, 1, 2].map((count) => counted(count, "tunnel")), [
+    "0 tunnels",
+    "1 tunnel",
+    "2 tunnels",
+  ]);
 });
