@@ -123,7 +123,10 @@ export class Pulse implements Disposable {
     else this.#rest(left);
   };
 
-  /** After this process was suspended, the peer's answer may still be unread, or the peer slept too: it gets more time. */
+  /**
+   * Whether to repeat the keepalive after a suspension of this process: the answer may still be unread, or
+   * the peer slept too.
+   */
   #mayRepeat(now: number): boolean {
     const { stall = leastStall, repeats = 1 } = this.#options;
     return now - this.#dueAt > stall && this.#repeats++ < repeats;

@@ -34,9 +34,9 @@ export class RankedRule {
 const dot = 46;
 
 /**
- * Finds the strongest rule for a target. A lookup of a name takes one step per label (at most as many as the
- * deepest rule has), one of an address one step per network around it; neither depends on the number of
- * rules.
+ * Finds the strongest rule for a target. A lookup of a name takes one step per label, at most as many as the
+ * deepest rule has. A lookup of an address takes one step per network around it. Neither depends on the
+ * number of rules.
  */
 export class RuleIndex {
   readonly #names = new SuffixTable<RankedRule>();

@@ -22,7 +22,7 @@ export interface WorldOptions {
   readonly rights?: Rights;
 }
 
-/** Creates the access to the real system. It makes no request; each part does so on first use. */
+/** Provides access to the real system. It makes no request; each part does so on first use. */
 export function createWorld(options: WorldOptions): World {
   const clock = systemClock;
   const files = createFiles(clock);

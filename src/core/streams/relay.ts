@@ -9,8 +9,8 @@ export interface RelayOptions {
   readonly clock: Clock;
   readonly tally: Tally;
   /**
-   * How long in ms the target may keep sending after the client's end, on a path without half-close; and how
-   * long to read from a side that accepts no more data.
+   * Two timeouts in ms: for a target that keeps sending after the client's end, on a path without half-close;
+   * and for reading from a side that accepts no more data.
    */
   readonly halfCloseLinger: number;
 }

@@ -183,8 +183,8 @@ export class ClusterTables implements AsyncDisposable {
   }
 
   /**
-   * Whether a held target is released: addresses of this machine and its networks, unless a known cluster
-   * owns them, and API servers, which a user must reach to sign in again.
+   * Whether the guard releases a held target. It releases addresses of this machine and its networks, unless
+   * a known cluster owns them. It also releases API servers, which a user must reach to sign in again.
    */
   #isReleased({ host }: Target, { owners }: Held): boolean {
     if (owners.some(({ isSure }) => isSure)) return false;

@@ -11,7 +11,7 @@ import { writeAll } from "../network/write_all.ts";
 /** The default maximum size of a file. */
 const defaultLimit = 64 * 1024 * 1024;
 
-/** Creates the access to the machine's files. */
+/** Provides access to the machine's files. */
 export function createFiles(clock: Clock): Files {
   return {
     read,

@@ -11,8 +11,9 @@ export interface Flaw {
 }
 
 /**
- * Whether `path` exists. Throws unless it is ours alone: of this kind and not a link, owned by our user,
- * closed to others, and in directories that no other user can change, as far as we can inspect those.
+ * Whether `path` exists. Throws unless it is a file of this kind that only we control: not a link, owned by
+ * our user and closed to others. No other user may be able to change a directory above it, as far as we can
+ * inspect those.
  */
 export function checkOwned(path: string, kind: OwnedKind): boolean {
   const found = look(path, Deno.errors.NotFound);

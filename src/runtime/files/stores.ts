@@ -2,7 +2,7 @@ import { PosternError } from "../../words/mod.ts";
 import type { Store, Stores } from "../../world/mod.ts";
 import { fileError } from "./file_error.ts";
 
-/** Creates access to stores of `Deno.Kv`, which are SQLite files. */
+/** Provides access to stores of `Deno.Kv`, which are SQLite files. */
 export function createStores(): Stores {
   return { open, setAside };
 }

@@ -16,7 +16,7 @@ import { socketError } from "./socket_error.ts";
 import { SpareDescriptors } from "./spare_descriptors.ts";
 import { listenUnix } from "./unix_listening.ts";
 
-/** Creates the access to the machine's network. */
+/** Provides access to the machine's network. */
 export function createNetwork(): Network {
   const spare = new SpareDescriptors();
   return {

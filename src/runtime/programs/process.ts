@@ -24,7 +24,7 @@ export interface ProcessOptions {
 }
 
 /**
- * Creates the access to this process and its children. It reads each value, which may need a permission, only
+ * Provides access to this process and its children. It reads each value, which may need a permission, only
  * on demand.
  */
 export function createProcess(

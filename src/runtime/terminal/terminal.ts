@@ -6,7 +6,7 @@ import { TerminalScreen } from "./terminal_screen.ts";
 import { TerminalQuestions } from "./terminal_question.ts";
 import { writeAll } from "../network/write_all.ts";
 
-/** Creates the access to the three standard streams. */
+/** Provides access to the three standard streams. */
 export function createTerminal(): Terminal {
   return {
     get isInput() {

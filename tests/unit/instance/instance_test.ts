@@ -96,7 +96,7 @@ Deno.test("Door.dial() refuses a loop", async () => {
   const own = { ...request, target: { host: "127.0.0.1", port: 1 } };
   await assert.rejects(instance.dial(own, { signal }), {
     code: "not_allowed",
-    message: /this door itself, a loop/,
+    message: /a listener of this instance, which would be a loop/,
   });
 });
 
@@ -113,8 +113,8 @@ Deno.test("Door.reload() answers with what is different", async () => {
   assert.deepEqual(changes, [
     "a.example now goes to corp",
     "everything else now goes to reject (was direct)",
-    "transport corp is new",
-    "the limit dial is 1000 now (was 20000)",
+    "transport corp was added",
+    "the limit dial is now 1000 (was 20000)",
     "listens on 127.0.0.1:2 now",
     "127.0.0.1:1 is http now (was mixed)",
   ]);
@@ -132,8 +132,8 @@ Deno.test("Door.reload() is silent of nothing that it takes up", async () => {
     {
       text: `${basic}dns: { fakeRange: 198.18.0.0/15 }\nssh: { connectTimeout: 9s }\n`,
       changes: [
-        "ssh has changed",
-        "dns has changed",
+        "ssh changed",
+        "dns changed",
         "127.0.0.1:1 lets every target through now",
         "answers DNS on 127.0.0.1:53 no more",
       ],

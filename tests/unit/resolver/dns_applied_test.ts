@@ -203,7 +203,7 @@ for (
     },
     {
       text: "dns: { domains: corp.example }",
-      says: /warning: dns\.domains: has no addresses to answer with/,
+      says: /warning: dns\.domains: has no addresses for its answers/,
     },
     { text: "dns: { domains: .Corp.example., fakeRange: 198.18.0.0/15 }", says: /^$/ },
   ]
