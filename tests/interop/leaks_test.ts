@@ -270,7 +270,10 @@ islandTests("what a cluster owns never leaves elsewhere", import.meta.url, () =>
           async () => (await lab.ask(host, "connect")).text.includes(`"lab" has no Service`),
         );
       }
-      const refusal = { code: "name_not_found", says: /"lab" has no Service|no Service and no pod/ } as const;
+      const refusal = {
+        code: "name_not_found",
+        says: /"lab" (?:has no|no longer has a) Service|no Service (?:and|of "lab" and) no pod/,
+      } as const;
       await lab.refuses(["gone.shop", "gone", former, "web.old", "other.old", lone], refusal);
       await lab.refuses(missing, { ...refusal, says: /"lab"/ });
       await lab.explains("gone.shop", refusal);

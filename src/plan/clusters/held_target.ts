@@ -58,7 +58,7 @@ export function signingIn(program: string): string {
 
 /** Explains that a known cluster does not have the target. */
 function absence(host: string, transport: string): string {
-  if (parseIp(host)) return `no Service of "${transport}" and none of their pods has this address`;
+  if (parseIp(host)) return `no Service of "${transport}" and no pod of its Services has this address`;
   const labels = host.replace(/\.$/, "").split(".");
   const [first = "", second, third] = labels;
   if (third !== undefined) return `"${transport}" accepts the name of a pod only as ${host}.svc`;

@@ -277,7 +277,7 @@ Deno.test("ClusterTables keeps a known table after a failure, and holds back tar
   );
   assert.match(
     says(address, "10.96.3.3"),
-    /no Service of "lab" and none of their pods has this address$/,
+    /no Service of "lab" and no pod of its Services has this address$/,
   );
   assert.match(says(pod, "web-0.web.shop-eu"), /only as web-0\.web\.shop-eu\.svc$/);
 });
