@@ -96,11 +96,11 @@ peerTest("Ssh names file and line of an unsupported option", sshPeers, async (pa
   ];
   await using ssh = new SshTransports([], { read: await reader(lab, lines) });
   const target = { host: "127.0.0.1", port: 1 };
-  await assert.rejects(ssh.to("misspelt").dial(target, { signal }), {
+  await assert.rejects(ssh.to("misspelled").dial(target, { signal }), {
     code: "config",
     message: /config:2: .*ProxyJmup/i,
   });
-  const notes = await ssh.to("misspelt").prepare();
+  const notes = await ssh.to("misspelled").prepare();
   assert.deepEqual(notes.map(({ severity }) => severity), ["blocking"]);
   assert.match(notes[0]?.text ?? "", /config:2: .*did you mean "ProxyJump"/);
   await assert.rejects(ssh.to("command").dial(target, { signal }), {

@@ -105,7 +105,7 @@ const servers: readonly {
       while (await client.some());
     },
     codes: ["unreachable"],
-    says: /it disconnected \(go\?\[2Jaway\?\?\)/,
+    says: /the server disconnected \(go\?\[2Jaway\?\?\)/,
   },
   {
     name: "sends ignore packets endlessly",
