@@ -188,7 +188,7 @@ default: reject
     assert.deepEqual([...bodies].sort(), ["prod/new", "prod/old"]);
   });
   const refused: readonly (readonly [row: string, url: string, reply: number, why: RegExp])[] = [
-    ["a name of two labels that is none", "http://example.com/", 2, /a rule of the door rejects/],
+    ["a name of two labels that is none", "http://example.com/", 2, /a rule of postern rejects/],
     [
       "no other domain of a cluster",
       "http://web.prod.svc.other.example/",

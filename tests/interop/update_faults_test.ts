@@ -89,7 +89,7 @@ namespaceTest(
     assert.deepEqual([code, stdout], [1, ""]);
     assert.match(
       stderr,
-      /the file system is read-only.*\npostern: hint: name a place that can be written to, .*; the catalogue of \d+s ago is kept\n$/,
+      /the file system is read-only.*\npostern: hint: use a writable place, .*; the catalogue of \d+s ago is kept\n$/,
     );
     const listed = await home.run(["clusters"], { under });
     assert.deepEqual([listed.code, listed.stdout.split("\n").length], [0, 22], listed.stderr);
