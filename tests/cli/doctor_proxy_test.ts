@@ -68,26 +68,27 @@ peerTest(
       {
         list: "0.0.0.0",
         name: "proxied",
-        detail: "NO_PROXY lists it, but it is reached through the proxy only: directly, it answered 403",
-        hint: "take it out of NO_PROXY",
+        detail: "NO_PROXY lists it, but it is reachable only through the proxy: directly, it answered 403",
+        hint: "remove it from NO_PROXY",
       },
       {
         list: "0.0.0.0",
         name: "neither",
-        detail: "NO_PROXY lists it, and it is reached neither way: directly, it answered 403",
+        detail:
+          "NO_PROXY lists it, but it is unreachable with and without the proxy: directly, it answered 403",
       },
       {
         list: "",
         name: "direct",
         detail:
-          "NO_PROXY does not list it, but it is reached directly only: through the proxy, it answered 403",
+          "NO_PROXY does not list it, but it is reachable only directly: through the proxy, it answered 403",
         hint: "add it to NO_PROXY",
       },
       {
         list: "",
         name: "neither",
         detail:
-          "NO_PROXY does not list it, and it is reached neither way: through the proxy, it answered 403",
+          "NO_PROXY does not list it, and it is unreachable with and without the proxy: through the proxy, it answered 403",
       },
     ];
     for (const { list, name, detail, hint } of wrong) {
@@ -101,7 +102,7 @@ peerTest(
 
     await t.step("a proxy that wants another password is told by its code", async () => {
       const { found } = await doctor("", ["both"], { HTTP_PROXY: `http://me:hunter3@${proxy.address}` });
-      assert.match(found[0]?.detail ?? "", /reached directly only: through the proxy, it answered 40[17]$/);
+      assert.match(found[0]?.detail ?? "", /reachable only directly: through the proxy, it answered 40[17]$/);
     });
 
     await t.step("without a variable for it nobody is asked", async () => {

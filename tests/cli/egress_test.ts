@@ -29,7 +29,7 @@ Deno.test("postern egress check reports every problem at its place, exit code 7,
   says(/^failed +.*proxy\.yaml:6:15: spec\.httpsProxy: must have a host/);
   says(/^failed +.*proxy\.yaml:7:12: spec\.noProxy: item 1 /);
   says(/^failed +.*proxy\.yaml:7:12: spec\.noProxy: item 2 /);
-  says(/^failed +.*proxy\.yaml:8:14: spec\.trustedCA: ConfigMap "ca" has no certificate/);
+  says(/^failed +.*proxy\.yaml:8:14: spec\.trustedCA: ConfigMap "ca" contains no certificate/);
   says(/^warning .*spec\.noProxy: item 3 .* matches nothing/);
   says(/^failed +it would be refused/);
   assert.doesNotMatch(stdout + stderr, /hunter2/);
@@ -68,7 +68,7 @@ Deno.test("postern egress check --install-config checks as the installer does, a
   const unsound = await home.run(["egress", "check", "--install-config", path]);
   assert.equal(unsound.code, 7);
   assert.match(unsound.stdout, /install-config\.yaml:4:\d+: proxy\.noProxy: must have no spaces/);
-  assert.match(unsound.stdout, /proxy\.httpProxy: must be outside of the cluster: 100\.64\.0\.1 lies in/);
+  assert.match(unsound.stdout, /proxy\.httpProxy: must be outside the cluster: 100\.64\.0\.1 is in/);
 });
 
 const unreadable = [
@@ -186,7 +186,7 @@ Deno.test("postern egress no-proxy makes a list of options, and says what client
   assert.deepEqual(made, {
     code: 0,
     stdout: ".cluster.local,10.128.0.0/14,127.0.0.1,172.30.0.0/16,a.test,api-int.c.test,b.test,localhost\n",
-    stderr: 'postern: warning: exclude names "nowhere", which is no automatic entry\n',
+    stderr: 'postern: warning: exclude names "nowhere", which is not an automatic entry\n',
   });
   const asked = await home.run([
     "egress",
@@ -302,7 +302,7 @@ Deno.test("postern egress render of an unknown container says so and exits 7", a
   assert.equal(code, 7);
   assert.match(
     stderr,
-    /Deployment shop\/web: config\.openshift\.io\/inject-proxy names "bar", which is no container/,
+    /Deployment shop\/web: config\.openshift\.io\/inject-proxy names "bar", but the pod has no such container/,
   );
 });
 

@@ -81,7 +81,7 @@ peerTest("egress controller: from spec to status", ["kubernetes"], async ({ kube
     {
       name: "a proxy inside of the cluster",
       spec: { httpProxy: "http://10.128.3.4:3128" },
-      says: /must be outside of the cluster: 10\.128\.3\.4 lies in its network 10\.128\.0\.0\/14/,
+      says: /must be outside the cluster: 10\.128\.3\.4 is in the cluster's network 10\.128\.0\.0\/14/,
     },
     {
       name: "a CA map that is missing, at once",

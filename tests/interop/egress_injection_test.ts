@@ -314,7 +314,7 @@ peerTest("egress controller: where another one looks after the proxy it writes n
     await cluster.json("PATCH", `${statusPath}?fieldManager=another`, {
       status: { httpProxy: "http://theirs" },
     }, merge);
-    await refusedFor(/status\.httpProxy of Proxy "cluster" is written by "another"/);
+    await refusedFor(/"another" writes status\.httpProxy of Proxy "cluster"/);
   });
 
   await t.step("--take-over takes it, and is not needed again", async () => {
@@ -363,7 +363,7 @@ peerTest("egress controller: where another one looks after the proxy it writes n
     assert.equal(code, 4, stderr);
     assert.match(
       stderr,
-      /"ca-bundle.crt" of ConfigMap openshift-config-managed\/trusted-ca-bundle is written by "another"/,
+      /"another" writes "ca-bundle.crt" of ConfigMap openshift-config-managed\/trusted-ca-bundle/,
     );
     assert.equal(await lab.bundle(), "theirs");
   });

@@ -73,7 +73,7 @@ async function listOf(
   const inputs = await readClusterProxy(world, cluster, { signal });
   const made = merged({ facts: factsOfCluster(inputs), user: user ?? inputs.spec.noProxy ?? "" }, automatic);
   if (inputs.install) return made;
-  const why = "there is no install-config in kube-system: no network of the machines is in the list";
+  const why = "kube-system has no install-config: the no-proxy list lacks the machine networks";
   return { ...made, warnings: [...made.warnings, why] };
 }
 
