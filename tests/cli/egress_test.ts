@@ -78,7 +78,7 @@ const unreadable = [
   {
     name: "another Proxy",
     content: "kind: Proxy\nmetadata: { name: other }\n",
-    says: /only the Proxy "cluster" counts, not "other"/,
+    says: /it has the Proxy "other", but only the name "cluster" is valid/,
   },
 ];
 for (const { name, content, says } of unreadable) {
@@ -132,7 +132,7 @@ Deno.test("postern egress check takes the objects that the controller would take
     return { warnings: warnings.map(({ message }: { message: string }) => message), status };
   };
   const machines =
-    "the list is not whole: no network of the machines is in it: name the --install-config that has them";
+    "the no-proxy list is incomplete: it lacks the machine networks; pass them with --install-config";
   const { warnings, status } = await check(
     '{ httpProxy: "http://proxy.test:3128", trustedCA: { name: ca } }',
   );
@@ -141,7 +141,7 @@ Deno.test("postern egress check takes the objects that the controller would take
     ".cluster.local,.svc,10.128.0.0/14,127.0.0.1,172.30.0.0/16,api-int.c.test,localhost",
   );
   assert.deepEqual(warnings, [
-    "is not checked: no file has the ConfigMap openshift-config/ca; name its certificates with --ca",
+    "is not checked: no file contains the ConfigMap openshift-config/ca; pass its certificates with --ca",
     machines,
   ]);
   const ca = `${home.directory}/ca.pem`;
@@ -150,7 +150,7 @@ Deno.test("postern egress check takes the objects that the controller would take
   assert.deepEqual(named.warnings, [machines]);
   const unnamed = await check('{ httpProxy: "http://proxy.test:3128" }', "--ca", ca);
   assert.deepEqual(unnamed.warnings, [
-    `names no ConfigMap: no cluster would trust ${ca} for it`,
+    `names no ConfigMap: a cluster would not trust ${ca}`,
     machines,
   ]);
 });
@@ -285,8 +285,8 @@ Deno.test("postern egress render tells what the files at hand leave open", async
   const { code, stderr } = await home.run(["egress", "render", objects, "--proxy", proxy]);
   assert.equal(code, 0, stderr);
   assert.deepEqual(stderr.trimEnd().split("\n"), [
-    "postern: warning: NO_PROXY is not whole: no file has both Infrastructure/cluster and Network/cluster, which tell the rest of it",
-    "postern: warning: the bundle is not whole: no file has the ConfigMap openshift-config/ca; name its certificates with --ca",
+    "postern: warning: NO_PROXY is incomplete: no file contains both Infrastructure/cluster and Network/cluster",
+    "postern: warning: the bundle is incomplete: no file contains the ConfigMap openshift-config/ca; pass its certificates with --ca",
   ]);
   const everything = sound.replace("noProxy: a.test", 'noProxy: "*"');
   await Deno.writeTextFile(proxy, everything);

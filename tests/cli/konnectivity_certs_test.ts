@@ -48,7 +48,7 @@ peerTest(
 
     const again = await run();
     assert.equal(again.code, 4, again.stderr);
-    assert.match(again.stderr, /is there already\n.*--renew/);
+    assert.match(again.stderr, /already exists\n.*--renew/);
     assert.deepEqual(await run("--renew").then(({ code, stdout }) => ({ code, stdout })), {
       code: 0,
       stdout: "",
