@@ -191,5 +191,5 @@ peerTest("an upstream with a certificate of another CA is refused", ["tinyproxy"
   await client.send(new Uint8Array([5, 1, 0, ...socks5Request({ host: "site.example", port: 80 })]));
   assert.notEqual((await client.take(12))[3], 0);
   const [line] = await instance.says(/conn\.done .*\n/);
-  assert.match(line, /Cannot go on with the proxy \\?"it\\?" .*certificate/i);
+  assert.match(line, /Cannot use the proxy \\?"it\\?" .*certificate/i);
 });

@@ -229,6 +229,6 @@ Deno.test("ControlClient reads no more of an answer than it may have", async () 
   const client = new ControlClient(() => Promise.resolve(near), { clock: new FakeClock(), id: "work" });
   await assert.rejects(
     client.status({ signal }),
-    /: Cannot take the answer of the instance "work": more than 67108864 bytes$/,
+    /: Cannot read the response from the instance "work": more than 67108864 bytes$/,
   );
 });

@@ -103,7 +103,7 @@ Deno.test("a proxy that accepts and never responds fails after three timeouts an
   await using site = new Site(() => "silent");
   const [result] = await site.probe(one);
   assert.deepEqual([result?.isReady, result?.attempts, result?.ms], [false, 3, 32_000]);
-  assert.match(result?.failure ?? "", /none within 10 s/);
+  assert.match(result?.failure ?? "", /timeout after 10 s/);
   assert.equal(site.network.open, 0);
 });
 
@@ -193,7 +193,7 @@ Deno.test("an https endpoint goes through httpsProxy, with TLS to the proxy and 
   }, { ca: "PEM", attempts: 1 });
   assert.match(
     result?.failure ?? "",
-    /^Cannot sign in at the proxy proxy\.test:3128: it refused the user name or the password \(407\)/,
+    /^Cannot sign in at the proxy proxy\.test:3128: it rejected the user name or password \(407\)/,
   );
   assert.deepEqual(site.network.secured.map(({ serverName, ca }) => [serverName, ca]), [[
     "proxy.test",

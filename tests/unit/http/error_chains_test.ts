@@ -22,7 +22,7 @@ import { repeatsCannot } from "../../support/one_cause.ts";
 const { signal } = new AbortController();
 const target = { host: "web.example", port: 443 };
 
-/** A network of which every connection fails as the system fails; or its TLS, where `tls` is the code for that. */
+/** A network whose connections all fail like the system's, or whose TLS fails with the code `tls`. */
 class Broken extends MemoryNetwork {
   readonly #code: string;
   readonly #tls: string | undefined;
@@ -54,7 +54,7 @@ class Broken extends MemoryNetwork {
 
 interface Way {
   readonly network: Broken;
-  /** Straight unless a chain goes through another transport. */
+  /** Direct unless a chain goes through another transport. */
   readonly dialer: Dialer;
 }
 
@@ -77,7 +77,7 @@ async function askApi(way: Way): Promise<unknown> {
   const { files, ...more } = parts(way);
   files.put("/kube/config", kubeconfigOf({ server: "https://api.lab:6443", user: { token: "secret" } }));
   const context = (await readKubeConfig(files, ["/kube/config"])).context("lab");
-  const process = { run: () => Promise.reject(new Error("this test runs no program")) };
+  const process = { run: () => Promise.reject(new Error("unexpected program")) };
   await using client = new KubeClient(context, { ...more, files, process, dial: way.dialer });
   return await client.json({ path: "/" }, { signal });
 }
@@ -107,11 +107,11 @@ const chains: readonly {
   readonly ask: (way: Way) => Promise<unknown>;
   readonly code: PosternError["code"];
   readonly says: string;
-  /** What the log adds: what the system has said, where it says more. */
+  /** The additional text of the log: the system's error. */
   readonly adds?: string;
 }[] = [
   {
-    name: "a name of this machine",
+    name: "localhost",
     fails: "ECONNREFUSED",
     ask: ({ dialer }) => dialer({ host: "localhost", port: 8090 }, { signal }),
     code: "refused",
@@ -125,7 +125,7 @@ const chains: readonly {
     says: "Cannot reach api.lab:443: no way to that network (192.0.2.7, 2001:db8::7)",
   },
   ...(["grpc", "http-connect"] as const).map((mode) => ({
-    name: `a Konnectivity server in the mode ${mode}`,
+    name: `a Konnectivity server in ${mode} mode`,
     fails: "ECONNREFUSED",
     ask: (way: Way) => konnectivity(way, mode).dial(target, { signal }),
     code: "unreachable" as const,
@@ -145,14 +145,14 @@ const chains: readonly {
       "no answer (192.0.2.8)",
   },
   {
-    name: "a proxy by its name",
+    name: "a proxy with a name",
     fails: "ECONNREFUSED",
     ask: (way) => proxy(way, "proxy.corp").dial(target, { signal }),
     code: "unreachable",
     says: 'Cannot reach the proxy "corp" (proxy.corp:3128): connection refused (192.0.2.8)',
   },
   {
-    name: "a proxy by its address",
+    name: "a proxy with an address",
     fails: "EHOSTUNREACH",
     ask: (way) => proxy(way, "192.0.2.8").dial(target, { signal }),
     code: "unreachable",
@@ -167,7 +167,7 @@ const chains: readonly {
       "connection refused (192.0.2.7, 2001:db8::7)",
   },
   {
-    name: "an API server with a certificate that is not trusted",
+    name: "an API server with an untrusted certificate",
     fails: "",
     tls: "SELF_SIGNED_CERT_IN_CHAIN",
     ask: askApi,
@@ -222,10 +222,10 @@ const chains: readonly {
 ];
 
 for (const { name, fails, tls, ask, code, says, adds = "" } of chains) {
-  Deno.test(`a failure is told once behind ${name}`, async () => {
+  Deno.test(`a failure is reported once: ${name}`, async () => {
     const network = new Broken(fails, tls);
     const error = await ask({ network, dialer: direct({ network }) })
-      .then(() => assert.fail("it did not fail"), (error: unknown) => error);
+      .then(() => assert.fail("expected a failure"), (error: unknown) => error);
     assert.ok(error instanceof PosternError, String(error));
     assert.deepEqual([error.code, error.message, describe(error)], [code, says, says + adds]);
     assert.equal(exitCode(error), code === "auth" ? 5 : 6);
@@ -233,7 +233,7 @@ for (const { name, fails, tls, ask, code, says, adds = "" } of chains) {
   });
 }
 
-Deno.test("repeatsCannot() finds a cause that stands in a message as it is", () => {
+Deno.test("repeatsCannot() finds a cause that a message repeats verbatim", () => {
   assert.ok(repeatsCannot("postern: error: Cannot reach a: Cannot reach b: connection refused"));
   assert.ok(!repeatsCannot("Cannot reach a: cannot reach b: no answer\nCannot reach c"));
 });

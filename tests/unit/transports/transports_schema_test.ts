@@ -82,27 +82,27 @@ const wrong: { written: unknown; problems: RegExp[] }[] = [
   },
   {
     written: { a: { proxy: { url: "http://x", user: "me" } } },
-    problems: [/^transports\.a\.proxy\.passwordFile must be given/],
+    problems: [/^transports\.a\.proxy\.passwordFile must be set when/],
   },
   {
     written: { a: { proxy: { url: "http://x", passwordFile: "f" } } },
-    problems: [/^transports\.a\.proxy\.user must be given/],
+    problems: [/^transports\.a\.proxy\.user must be set when/],
   },
   {
     written: { a: { proxy: { url: "http://x", user: "a:b", passwordFile: "f" } } },
-    problems: [/^transports\.a\.proxy\.user must not have a colon/],
+    problems: [/^transports\.a\.proxy\.user must not contain a colon/],
   },
   {
     written: { a: { proxy: { url: "http://x", ca: "f" } } },
-    problems: [/^transports\.a\.proxy\.ca must stand beside an https/],
+    problems: [/^transports\.a\.proxy\.ca must be set only with an https/],
   },
   {
     written: { a: { proxy: { url: "http://me:x@x", passwordFile: "f" } } },
-    problems: [/has a password inside/, /^transports\.a\.proxy\.passwordFile must not stand beside/],
+    problems: [/has a password inside/, /^transports\.a\.proxy\.passwordFile must not be set together with/],
   },
   {
     written: { a: { proxy: { url: "http://me%zz:x@x" } } },
-    problems: [/has a password inside/, /every % is followed/],
+    problems: [/has a password inside/, /two hexadecimal digits after each %/],
   },
   {
     written: { a: { proxy: { cluster: "lab" } } },
