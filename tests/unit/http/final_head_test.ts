@@ -45,7 +45,7 @@ for (
     await far.write(bytes(text + final));
     await assert.rejects(readFinalHead(new Messages(near), { from: "it" }), {
       status: 502,
-      message: "Cannot read the answer: too many 1xx responses",
+      message: "Cannot read the response: too many 1xx responses",
     });
   });
 }

@@ -73,7 +73,7 @@ Deno.test("HttpClient rejects a response after too many interim ones", async () 
   await using site = new Site(() => raw(`${hints}HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n`));
   await assert.rejects(ask(site), {
     code: "protocol",
-    message: "Cannot read the answer: too many 1xx responses",
+    message: "Cannot read the response: too many 1xx responses",
   });
   assert.equal(site.network.open, 0);
 });
