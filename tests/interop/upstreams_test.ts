@@ -19,7 +19,7 @@ async function openHousehold(): Promise<Household> {
   return home;
 }
 
-/** Downloads through a door with these transports, the one named `it` for everything. */
+/** Downloads through an instance with these transports; `it` is the default. */
 async function download(home: Household, transports: string, curl: string): Promise<string> {
   await home.configure(`transports:\n${transports}\ndefault: it\n`);
   await using site = new WebSite();
@@ -42,7 +42,7 @@ type Upstreams = "curl" | "danted" | "microsocks" | "tinyproxy";
 interface UpstreamCase {
   readonly name: string;
   readonly peers: readonly Upstreams[];
-  /** Starts the proxies and gives the transports that lead through them. */
+  /** Starts the proxies and returns the transports that use them. */
   readonly start: (
     paths: PeerPaths<Upstreams>,
     home: Household,
@@ -121,7 +121,7 @@ const cases: readonly UpstreamCase[] = [
 
 for (const { name, peers, start } of cases) {
   peerTest(
-    `20 MB through ${name}, asked for by name`,
+    `20 MB through ${name}, by name`,
     ["curl", ...peers],
     async (paths) => {
       await using home = await openHousehold();
@@ -146,7 +146,7 @@ const refusals = [
 
 for (const { protocol, peer, start } of refusals) {
   peerTest(
-    `a password that ${peer} refuses is the upstream's matter, not the client's`,
+    `a password that ${peer} rejects is an error of the upstream, not of the client`,
     [peer],
     async (paths) => {
       await using home = await openHousehold();
@@ -181,7 +181,7 @@ default: it
   );
 }
 
-peerTest("an upstream with a certificate of another CA is refused", ["tinyproxy"], async ({ tinyproxy }) => {
+peerTest("an upstream with a certificate of another CA is rejected", ["tinyproxy"], async ({ tinyproxy }) => {
   await using home = await openHousehold();
   await using plain = await startTinyproxy(tinyproxy, home.directory);
   await using front = tlsFront(plain.address, testTls.server);
