@@ -225,9 +225,12 @@ peerTest("egress controller: from spec to status", ["kubernetes"], async ({ kube
       );
     await set("10.128.0.0/13");
     const grown = baseNoProxy.replace("10.128.0.0/14", "10.128.0.0/13");
-    await eventually("the status follows", async () => (await lab.status())[2] === grown);
+    await eventually("the status has the new networks", async () => (await lab.status())[2] === grown);
     await set("10.128.0.0/14");
-    await eventually("the status follows back", async () => (await lab.status())[2] === baseNoProxy);
+    await eventually(
+      "the status has the former networks",
+      async () => (await lab.status())[2] === baseNoProxy,
+    );
   });
 
   await t.step("an invalid machine network is rejected, and the status stays", async () => {
@@ -256,13 +259,13 @@ peerTest("egress controller: from spec to status", ["kubernetes"], async ({ kube
     assert.equal(report.reason, "BundleNotWritten", report.message);
     assert.deepEqual(await lab.status(), before);
     await lab.cluster.remove(lab.map(managed, "trusted-ca-bundle", {}));
-    await eventually("both are written", async () => (await lab.status())[1] === proxy);
+    await eventually("the bundle and the status are written", async () => (await lab.status())[1] === proxy);
     assert.equal(countOf(await lab.bundle()), systemCount + 1);
   });
 
   await t.step("a second Proxy is ignored with an Event", async () => {
     await lab.edit({ httpProxy: "https://wrong" }, "other");
-    await eventually("an Event says so", async () => {
+    await eventually("an Event reports the second Proxy", async () => {
       const { items } = await lab.cluster.json("GET", "/api/v1/namespaces/default/events") as {
         items: { reason: string; involvedObject: { name: string } }[];
       };

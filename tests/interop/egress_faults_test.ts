@@ -109,7 +109,7 @@ async function untilDone(
   maps: number,
   deployments: number,
 ): Promise<void> {
-  await eventually("all are written", async () => {
+  await eventually("all targets are written", async () => {
     const metrics = await lab.metrics(controller);
     const of = (name: string) => [metrics.get(`${name}{of="bundle"}`), metrics.get(`${name}{of="proxy"}`)];
     const [targets, pending] = [of("postern_egress_targets"), of("postern_egress_pending")];
@@ -188,7 +188,7 @@ peerTest(
     assert.equal((await lab.metrics(bob)).get("postern_egress_leader"), 0);
 
     await change(lab, second, "second");
-    await eventually("it is in the middle", async () => (await changes()).length > before + 40);
+    await eventually("some targets are written", async () => (await changes()).length > before + 40);
     alice.kill("SIGKILL");
     await alice.ended;
     await untilServed(lab, second, "second", { maps, deployments });
@@ -229,7 +229,7 @@ peerTest(
     await t.step("no write is lost or repeated", async () => {
       const before = (await changes()).length;
       await change(lab, second, "second");
-      await eventually("it is in the middle", async () => (await changes()).length > before + 20);
+      await eventually("some targets are written", async () => (await changes()).length > before + 20);
       await lab.cluster.stopApi();
       await new Promise((resolve) => setTimeout(resolve, isLongRun() ? 60_000 : 2_000));
       await lab.cluster.startApi();
@@ -243,7 +243,7 @@ peerTest(
     await t.step("objects deleted in the meantime are no failure", async () => {
       const before = (await changes()).length;
       await change(lab, third, "third");
-      await eventually("it has begun", async () => (await changes()).length > before + 5);
+      await eventually("the first targets are written", async () => (await changes()).length > before + 5);
       await Promise.all(
         Array.from(
           { length: 40 },
@@ -337,9 +337,13 @@ peerTest(
 
     const edited = performance.now();
     await change(lab, second, "second");
-    await eventually("it is accepted", async () => (await lab.status())[0] === proxy("second"), patience);
+    await eventually(
+      "the proxy is accepted",
+      async () => (await lab.status())[0] === proxy("second"),
+      patience,
+    );
     const accepted = performance.now() - edited;
-    await eventually("all have it", async () => {
+    await eventually("all targets have the proxy", async () => {
       await watched(controller);
       const now = await writes(controller);
       return (now[0] ?? 0) - (before[0] ?? 0) >= maps && (now[1] ?? 0) - (before[1] ?? 0) >= deployments;

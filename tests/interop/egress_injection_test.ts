@@ -125,7 +125,10 @@ peerTest(
     await t.step(
       "the named containers get the variables, including init containers",
       async () => {
-        await eventually("they are there", async () => variables(await read(lab, "one"), "foo").length === 3);
+        await eventually(
+          "the container has the variables",
+          async () => variables(await read(lab, "one"), "foo").length === 3,
+        );
         const one = await read(lab, "one");
         assert.deepEqual(variables(one, "foo"), all);
         assert.deepEqual(variables(one, "start", "initContainers"), all);
@@ -142,17 +145,23 @@ peerTest(
     );
 
     await t.step("names are trimmed", async () => {
-      await eventually("both", async () => variables(await read(lab, "blanks"), "bar").length === 3);
+      await eventually(
+        "both containers have the variables",
+        async () => variables(await read(lab, "blanks"), "bar").length === 3,
+      );
       assert.deepEqual(variables(await read(lab, "blanks"), "foo"), all);
     });
 
     await t.step("an unknown container is reported, and nothing is written", async () => {
-      await eventually("an Event", () => isSaid(lab, "ProxyNotInjected", /^unknown: .*"missing"/));
+      await eventually("an Event reports it", () => isSaid(lab, "ProxyNotInjected", /^unknown: .*"missing"/));
       assert.deepEqual(variables(await read(lab, "unknown"), "foo"), []);
     });
 
     await t.step("existing variables are replaced at their position", async () => {
-      await eventually("replaced", async () => variables(await read(lab, "own"), "foo").length === 4);
+      await eventually(
+        "the variables are replaced",
+        async () => variables(await read(lab, "own"), "foo").length === 4,
+      );
       assert.deepEqual(variables(await read(lab, "own"), "foo"), [
         `HTTP_PROXY=${first}`,
         "KEPT=yes",
@@ -163,10 +172,13 @@ peerTest(
 
     await t.step("the bundle is written where the label is true, and other keys stay", async () => {
       await eventually(
-        "it is there",
+        "the ConfigMap has the bundle",
         async () => (await lab.bundle("default", "asks"))?.includes(ca.trim()) === true,
       );
-      await eventually("there too", async () => (await lab.bundle("default", "nothing-yet")) !== undefined);
+      await eventually(
+        "the empty ConfigMap has the bundle",
+        async () => (await lab.bundle("default", "nothing-yet")) !== undefined,
+      );
       assert.equal((await lab.mapOf("default", "asks"))?.data?.["other"], "kept");
       assert.equal(await lab.bundle("default", "asks"), await lab.bundle());
       assert.equal(await lab.bundle("default", "asks-wrong"), undefined);
@@ -174,7 +186,7 @@ peerTest(
     });
 
     await t.step("a ConfigMap whose key has another owner stays unchanged and is reported", async () => {
-      await eventually("an Event", () => isSaid(lab, "OwnedByAnother", /^has-own: .*"tests"/));
+      await eventually("an Event reports it", () => isSaid(lab, "OwnedByAnother", /^has-own: .*"tests"/));
       assert.equal(await lab.bundle("default", "has-own"), "by hand");
     });
 
@@ -205,7 +217,10 @@ peerTest(
         metadata: { labels: { a: "b" } },
       }, "application/merge-patch+json");
       await cluster.apply(lab.map("default", "late", {}, { labels: { [label]: "true" } }));
-      await eventually("a new map has it", async () => (await lab.bundle("default", "late")) !== undefined);
+      await eventually(
+        "the new ConfigMap has the bundle",
+        async () => (await lab.bundle("default", "late")) !== undefined,
+      );
       assert.deepEqual(await generations(), rolled);
       assert.notEqual(
         (await lab.mapOf("default", "asks"))?.metadata.resourceVersion,
@@ -227,10 +242,16 @@ peerTest(
           { data: null },
           "application/merge-patch+json",
         );
-        await eventually("it is back", async () => (await lab.bundle("default", "late")) !== undefined);
+        await eventually(
+          "the ConfigMap has the bundle again",
+          async () => (await lab.bundle("default", "late")) !== undefined,
+        );
         await cluster.remove(lab.map("default", "late", {}));
         await cluster.apply(lab.map("default", "late", {}, { labels: { [label]: "true" } }));
-        await eventually("it is there", async () => (await lab.bundle("default", "late")) !== undefined);
+        await eventually(
+          "the recreated ConfigMap has the bundle",
+          async () => (await lab.bundle("default", "late")) !== undefined,
+        );
       },
     );
 
@@ -241,12 +262,12 @@ peerTest(
         await lab.tried({ httpsProxy: second, trustedCA: { name: "mine" } });
         const rest = [`HTTPS_PROXY=${second}`, `NO_PROXY=${baseNoProxy}`];
         await eventually(
-          "HTTP_PROXY is gone",
+          "HTTP_PROXY is removed",
           async () => variables(await read(lab, "one"), "foo").length === 2,
         );
         assert.deepEqual(variables(await read(lab, "one"), "foo"), rest);
         await eventually(
-          "the bundle has both",
+          "the bundle has both certificates",
           async () => (await lab.bundle("default", "asks"))?.includes(leaf.trim()) === true,
         );
       },
@@ -277,17 +298,23 @@ peerTest(
         await cluster.json("PATCH", "/apis/apps/v1/namespaces/default/deployments/one", {
           metadata: { annotations: { [annotation]: null } },
         }, "application/merge-patch+json");
-        await eventually("they are gone", async () => variables(await read(lab, "one"), "foo").length === 0);
+        await eventually(
+          "the variables are removed",
+          async () => variables(await read(lab, "one"), "foo").length === 0,
+        );
         assert.equal((await lab.bundle("default", "asks"))?.includes(leaf.trim()), true);
       },
     );
 
     await t.step("without a proxy the variables are removed, and replaced ones do not return", async () => {
       await lab.tried({});
-      await eventually("ours are gone", async () => variables(await read(lab, "own"), "foo").length === 1);
+      await eventually(
+        "our variables are removed",
+        async () => variables(await read(lab, "own"), "foo").length === 1,
+      );
       assert.deepEqual(variables(await read(lab, "own"), "foo"), ["KEPT=yes"]);
       await eventually(
-        "the new workload's are gone too",
+        "the new workload's variables are removed too",
         async () => variables(await read(lab, "newcomer"), "foo").length === 0,
       );
     });
@@ -296,7 +323,10 @@ peerTest(
       controller.kill("SIGTERM");
       assert.equal((await controller.ended).code, 0);
       await using _second = await lab.controller(["--take-over"]);
-      await eventually("it is written", async () => (await lab.bundle("default", "has-own")) !== "by hand");
+      await eventually(
+        "the ConfigMap has the bundle",
+        async () => (await lab.bundle("default", "has-own")) !== "by hand",
+      );
     });
   },
 );

@@ -68,10 +68,10 @@ peerTest(
           });
         await cluster.apply(config("controlPlane: { replicas: 1 }\n"));
         const fewer = list(...left, "etcd-0.c.example.com", "b.example.com");
-        await eventually("one is listed", async () => (await lab.status())[2] === fewer);
+        await eventually("one member is listed", async () => (await lab.status())[2] === fewer);
         await cluster.apply(config(""));
         const all = list(...left, ...members, "b.example.com");
-        await eventually("three are listed", async () => (await lab.status())[2] === all);
+        await eventually("three members are listed", async () => (await lab.status())[2] === all);
       });
       controller.kill("SIGTERM");
       assert.equal((await controller.ended).code, 0);

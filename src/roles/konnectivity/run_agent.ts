@@ -79,7 +79,7 @@ export async function runKonnectivityAgent(
       if (allowed.has(target)) return dialWithin(dialer, target, world, options);
       throw new PosternError(
         "not_allowed",
-        `this agent does not allow ${target.host}:${target.port}`,
+        `${target.host}:${target.port} is not allowed: no --allow-target of this agent matches`,
       );
     },
   });
