@@ -25,7 +25,7 @@ const peers = [...sshPeers, "tinyproxy", ...konnectivityPeers] as const;
 const frontend = { mode: "grpc", isSocket: false } as const;
 
 /** How a client names its host, and the result: `reached` or the error of its protocol. */
-interface Way {
+interface ClientProtocol {
   readonly name: string;
   /** The errors for a rejected target and for an invalid host. */
   readonly rejected: string;
@@ -33,7 +33,7 @@ interface Way {
   readonly ask: (client: RawClient, host: string, port: number) => Promise<string>;
 }
 
-const ways: readonly Way[] = [
+const protocols: readonly ClientProtocol[] = [
   {
     name: "SOCKS4a",
     rejected: "91",
@@ -121,9 +121,9 @@ function page(): TargetServer {
   });
 }
 
-async function asked(address: string, way: Way, host: string, port: number): Promise<string> {
+async function asked(address: string, protocol: ClientProtocol, host: string, port: number): Promise<string> {
   using client = await RawClient.connect(address);
-  return await way.ask(client, host, port);
+  return await protocol.ask(client, host, port);
 }
 
 /** An instance with a transport for each peer, after rules that reject loopback on all ports but `open`. */
@@ -178,22 +178,22 @@ peerTest(
     const instance = held.use(await household.instance());
     const address = await instance.address();
     const wrong: string[] = [];
-    const expect = async (way: Way, host: string, port: number, answer: string) => {
-      const heard = await asked(address, way, host, port);
-      if (heard !== answer) wrong.push(`${way.name} ${host}:${port}: ${heard} instead of ${answer}`);
+    const expect = async (protocol: ClientProtocol, host: string, port: number, answer: string) => {
+      const heard = await asked(address, protocol, host, port);
+      if (heard !== answer) wrong.push(`${protocol.name} ${host}:${port}: ${heard} instead of ${answer}`);
     };
     for (const [at, transport] of transports.entries()) {
       const [shut = 0, free = 0] = [closed[at]?.port, open[at]?.port];
-      for (const way of ways) {
+      for (const protocol of protocols) {
         await Promise.all([...loopbackSpellings, ...unspecifiedSpellings].map(async (host) => {
-          await expect(way, host, shut, way.rejected);
+          await expect(protocol, host, shut, protocol.rejected);
           // The pages listen on IPv4 only.
           if (/^(?:::|0:0:0:0:0:0:0:0|::0\.0\.0\.0)$/.test(host)) return;
-          await expect(way, host, free, "reached");
+          await expect(protocol, host, free, "reached");
         }));
         await Promise.all([...noAddresses, ...invisibleNames].map(async (host) => {
-          await expect(way, host, shut, way.unreadable);
-          await expect(way, host, free, way.unreadable);
+          await expect(protocol, host, shut, protocol.unreadable);
+          await expect(protocol, host, free, protocol.unreadable);
         }));
       }
       if (wrong.length > 0) continue;

@@ -95,7 +95,7 @@ else {
       facts: { jumphost: "jump", jumphostDomains: "real.example.com" },
     }];
     const lieutenant = stack.use(await Lieutenant.start({ ...paths, clusters, oidc }));
-    const inventory = stack.use(plainFront(lieutenant.url));
+    const front = stack.use(plainFront(lieutenant.url));
     const lab = stack.use(await SshLab.create(paths));
     const jump = await lab.start("one");
     await using home = await Household.open();
@@ -109,7 +109,7 @@ else {
         sshHostLines("jump", jump, `StrictHostKeyChecking ${how}`),
       );
     await Deno.writeTextFile(`${home.directory}/token`, `${Lieutenant.tokens.alice}\n`, { mode: 0o600 });
-    company.more.catalogues = [`{ name: real, lieutenant: "http://${inventory.address}" }`];
+    company.more.catalogues = [`{ name: real, lieutenant: "http://${front.address}" }`];
     company.more.lines = [`ssh: { config: "${await trusting("accept-new")}" }`, "default: direct"];
     // Skip the calls to systemd: this user has no systemd here.
     await Deno.mkdir(`${home.directory}/bin`);

@@ -25,13 +25,13 @@ async function download(home: Household, transports: string, curl: string): Prom
   await using site = new WebSite();
   await using instance = await home.instance();
   const file = `${home.directory}/down`;
-  for (const way of ["--socks5-hostname", "--proxytunnel --proxy", "--proxy"]) {
+  for (const option of ["--socks5-hostname", "--proxytunnel --proxy", "--proxy"]) {
     const { code, stderr } = await runPeer(curl, [
-      ...["-sS", "--noproxy", "", ...way.split(" "), await instance.address()],
+      ...["-sS", "--noproxy", "", ...option.split(" "), await instance.address()],
       ...["--output", file, `http://localhost:${site.port}/large`],
     ]);
     assert.equal(code, 0, stderr);
-    assert.equal(await sha256(await Deno.readFile(file)), await sha256(large()), way);
+    assert.equal(await sha256(await Deno.readFile(file)), await sha256(large()), option);
   }
   await instance.says(new RegExp(`(conn\\.done .*target=localhost:${site.port} transport=it [^]*){3}`));
   return instance.stderr;

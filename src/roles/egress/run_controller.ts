@@ -17,7 +17,7 @@ import { straightProbe } from "./straight_probe.ts";
 
 /** The settings of an egress controller. */
 export interface EgressControllerSettings {
-  /** Undefined in a pod of the cluster. */
+  /** A kubeconfig; undefined in a pod, which uses its own cluster. */
   readonly kubeconfig: string | undefined;
   readonly context: string | undefined;
   /** The namespace of its Lease and report (default: its own). */

@@ -39,7 +39,7 @@ export async function fetchThroughKonnectivity(
     });
   }
   const target = targetOf(parsed);
-  await using way = new Konnectivity(settings, {
+  await using transport = new Konnectivity(settings, {
     name: "konnectivity",
     network,
     files,
@@ -52,7 +52,7 @@ export async function fetchThroughKonnectivity(
   const fetchOnce = async (at: number) => {
     await using held = new AsyncDisposableStack();
     const page = await within({ clock, ms: 60_000, signal, error: late }, async (signal) => {
-      const conn = await secured(await way.dial(target, { signal }), signal);
+      const conn = await secured(await transport.dial(target, { signal }), signal);
       const connection = held.use(new HttpConnection(conn, { from: placeOf(parsed), closed: "protocol" }));
       return await abortable(connection, signal, () => textOf(connection, parsed));
     });

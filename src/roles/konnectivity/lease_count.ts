@@ -5,7 +5,7 @@ import { openClusterOfProgram } from "../cluster_of_program.ts";
 import { LeaseMetrics } from "./lease_metrics.ts";
 
 export interface LeaseCountSettings {
-  /** Absent in a pod of the cluster. */
+  /** A kubeconfig; absent in a pod, which uses its own cluster. */
   readonly kubeconfig?: string | undefined;
   readonly namespace: string;
   readonly selector: string;

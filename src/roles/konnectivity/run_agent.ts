@@ -29,7 +29,7 @@ export interface KonnectivityAgentSettings {
   readonly pulse: number;
   /** The Leases that count the servers. */
   readonly leases?: {
-    /** Absent in a pod of the cluster. */
+    /** A kubeconfig; absent in a pod, which uses its own cluster. */
     readonly kubeconfig?: string | undefined;
     readonly namespace: string;
     readonly selector: string;
@@ -61,7 +61,7 @@ export async function runKonnectivityAgent(
 ): Promise<void> {
   const { clock, network, files } = world;
   const { adminPages, healthPages, KonnectivityAgent } = await loadKonnectivity();
-  await using way = await serverTransport(settings.clusterProxy, world);
+  await using transport = await serverTransport(settings.clusterProxy, world);
   const dialer = directDialer({ network, clock });
   const allowed = new AllowedTargets(settings.allowed);
   const record = new TunnelRecord({
@@ -114,7 +114,7 @@ export async function runKonnectivityAgent(
       return await within({ clock, ms: joinLimit, signal, error: late }, async (signal) => {
         // Read the files before connecting: an unreadable file must not leave a connection open.
         const texts = await readTls(settings.tls, { files, clock });
-        const conn = await way.dial(settings.server, { signal });
+        const conn = await transport.dial(settings.server, { signal });
         return await network.secure(conn, {
           serverName: settings.server.host,
           alpn: ["h2", ...settings.alpn],

@@ -7,7 +7,7 @@ import { ServerLease } from "./server_lease.ts";
 
 /** The server's use of a cluster's API. */
 export interface ServerClusterSettings {
-  /** Absent in a pod of the cluster. */
+  /** A kubeconfig; absent in a pod, which uses its own cluster. */
   readonly kubeconfig?: string | undefined;
   /** The service account whose tokens agents use instead of certificates. */
   readonly tokens?: {

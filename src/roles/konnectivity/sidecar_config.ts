@@ -49,7 +49,7 @@ type Rules = Map<string, string>;
  */
 export function sidecarConfig(settings: SidecarSettings): Record<string, unknown> {
   const { kind, listen, health, isOpen, user, drain } = settings;
-  const ways = routingOf(settings);
+  const routing = routingOf(settings);
   return {
     listen: {
       [kind === "socks5" ? "socks" : "http"]: listen,
@@ -58,9 +58,9 @@ export function sidecarConfig(settings: SidecarSettings): Record<string, unknown
       ...(user && { auth: { users: [user] } }),
       limits: { connections: 10_000, dial: `${dialLimit}ms`, drain: `${drain}ms` },
     },
-    transports: ways.transports,
-    routes: [...ways.rules].map(([to, via]) => ({ to, via })),
-    default: ways.usual,
+    transports: routing.transports,
+    routes: [...routing.rules].map(([to, via]) => ({ to, via })),
+    default: routing.usual,
   };
 }
 

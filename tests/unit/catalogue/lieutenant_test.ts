@@ -211,7 +211,10 @@ Deno.test("fetchCatalogue() gives up where Lieutenant stays silent", async () =>
   await api.clock.advance(30_000);
   const { code, message } = await failure;
   assert.equal(code, "timeout");
-  assert.match(message, /Cannot get a response from http:\/\/127\.0\.0\.1:8080\/clusters: timeout after 30 s/);
+  assert.match(
+    message,
+    /Cannot get a response from http:\/\/127\.0\.0\.1:8080\/clusters: timeout after 30 s/,
+  );
 });
 
 Deno.test("fetchCatalogue() is refused where nobody listens", async () => {

@@ -52,41 +52,41 @@ class Broken extends MemoryNetwork {
   }
 }
 
-interface Way {
+interface NetworkPath {
   readonly network: Broken;
   /** Direct unless a chain goes through another transport. */
   readonly dialer: Dialer;
 }
 
-function parts({ network, dialer }: Way) {
+function parts({ network, dialer }: NetworkPath) {
   return { network, dialer, files: new MemoryFiles(), clock: new FakeClock() };
 }
 
-const direct = ({ network }: Pick<Way, "network">): Dialer => {
+const direct = ({ network }: Pick<NetworkPath, "network">): Dialer => {
   const straight = new Direct({ network, clock: new FakeClock() });
   return (target, options) => straight.dial(target, options);
 };
 
-const proxy = (way: Way, host: string) =>
-  new UpstreamProxy({ scheme: "http", host, port: 3128 }, { ...parts(way), name: "corp" });
+const proxy = (path: NetworkPath, host: string) =>
+  new UpstreamProxy({ scheme: "http", host, port: 3128 }, { ...parts(path), name: "corp" });
 
-const konnectivity = (way: Way, mode: "grpc" | "http-connect", host = "localhost") =>
-  new Konnectivity({ mode, server: { target: { host, port: 8090 } } }, { ...parts(way), name: "tunnel" });
+const konnectivity = (path: NetworkPath, mode: "grpc" | "http-connect", host = "localhost") =>
+  new Konnectivity({ mode, server: { target: { host, port: 8090 } } }, { ...parts(path), name: "tunnel" });
 
-async function askApi(way: Way): Promise<unknown> {
-  const { files, ...more } = parts(way);
+async function askApi(path: NetworkPath): Promise<unknown> {
+  const { files, ...more } = parts(path);
   files.put("/kube/config", kubeconfigOf({ server: "https://api.lab:6443", user: { token: "secret" } }));
   const context = (await readKubeConfig(files, ["/kube/config"])).context("lab");
   const process = { run: () => Promise.reject(new Error("unexpected program")) };
-  await using client = new KubeClient(context, { ...more, files, process, dial: way.dialer });
+  await using client = new KubeClient(context, { ...more, files, process, dial: path.dialer });
   return await client.json({ path: "/" }, { signal });
 }
 
-async function askSsh(way: Way): Promise<unknown> {
+async function askSsh(path: NetworkPath): Promise<unknown> {
   const host: Partial<SshHost> = { alias: "jump1", hostName: "api.lab", port: 22, addressFamily: "inet" };
   const clock = new FakeClock();
-  const reach = reachingThrough(way.dialer, {
-    network: way.network,
+  const reach = reachingThrough(path.dialer, {
+    network: path.network,
     services: { clock, runCommand: undefined },
     isStraight: true,
   });
@@ -104,7 +104,7 @@ const chains: readonly {
   readonly name: string;
   readonly fails: string;
   readonly tls?: string;
-  readonly ask: (way: Way) => Promise<unknown>;
+  readonly ask: (path: NetworkPath) => Promise<unknown>;
   readonly code: PosternError["code"];
   readonly says: string;
   /** The additional text of the log: the system's error. */
@@ -127,17 +127,17 @@ const chains: readonly {
   ...(["grpc", "http-connect"] as const).map((mode) => ({
     name: `a Konnectivity server in ${mode} mode`,
     fails: "ECONNREFUSED",
-    ask: (way: Way) => konnectivity(way, mode).dial(target, { signal }),
+    ask: (path: NetworkPath) => konnectivity(path, mode).dial(target, { signal }),
     code: "unreachable" as const,
     says: "Cannot reach the Konnectivity server localhost:8090: connection refused",
   })),
   {
     name: "a Konnectivity server behind a proxy",
     fails: "ETIMEDOUT",
-    ask: (way) => {
-      const corp = proxy(way, "proxy.corp");
+    ask: (path) => {
+      const corp = proxy(path, "proxy.corp");
       const dialer: Dialer = (to, options) => corp.dial(to, options);
-      return konnectivity({ ...way, dialer }, "grpc", "k.lab").dial(target, { signal });
+      return konnectivity({ ...path, dialer }, "grpc", "k.lab").dial(target, { signal });
     },
     code: "timeout",
     says:
@@ -147,14 +147,14 @@ const chains: readonly {
   {
     name: "a proxy with a name",
     fails: "ECONNREFUSED",
-    ask: (way) => proxy(way, "proxy.corp").dial(target, { signal }),
+    ask: (path) => proxy(path, "proxy.corp").dial(target, { signal }),
     code: "unreachable",
     says: 'Cannot reach the proxy "corp" (proxy.corp:3128): connection refused (192.0.2.8)',
   },
   {
     name: "a proxy with an address",
     fails: "EHOSTUNREACH",
-    ask: (way) => proxy(way, "192.0.2.8").dial(target, { signal }),
+    ask: (path) => proxy(path, "192.0.2.8").dial(target, { signal }),
     code: "unreachable",
     says: 'Cannot reach the proxy "corp" (192.0.2.8:3128): no way to that host',
   },
@@ -188,9 +188,9 @@ const chains: readonly {
   {
     name: "an API server behind a proxy",
     fails: "ECONNREFUSED",
-    ask: (way) => {
-      const corp = proxy(way, "proxy.corp");
-      return askApi({ ...way, dialer: (to, options) => corp.dial(to, options) });
+    ask: (path) => {
+      const corp = proxy(path, "proxy.corp");
+      return askApi({ ...path, dialer: (to, options) => corp.dial(to, options) });
     },
     code: "unreachable",
     says: 'Cannot reach the API server of the cluster "lab" (api.lab:6443): ' +
@@ -215,7 +215,7 @@ const chains: readonly {
   {
     name: "a name that does not exist",
     fails: "ECONNREFUSED",
-    ask: (way) => proxy(way, "nowhere.test").dial(target, { signal }),
+    ask: (path) => proxy(path, "nowhere.test").dial(target, { signal }),
     code: "unreachable",
     says: 'Cannot reach the proxy "corp" (nowhere.test:3128): no such name',
   },

@@ -266,7 +266,9 @@ Deno.test("GrpcFrontend: many failed dials do not end other connections of the s
   await live[Symbol.asyncDispose]();
 });
 
-for (const [name, after] of [["", undefined], [", and wants no more of postern", http2Codes.noError]] as const) {
+for (
+  const [name, after] of [["", undefined], [", and wants no more of postern", http2Codes.noError]] as const
+) {
   Deno.test(`GrpcFrontend reports why a server ended a dial's stream: in order${name}`, async () => {
     await using there = world(echo);
     there.line.answer = (exchange) => {

@@ -32,7 +32,7 @@ async function loaded(settings: Partial<SidecarSettings>) {
 const squid = { http: "http://squid.example:3128", https: "https://squid.example:3129" };
 const cloudy = { cloudDirect: true } as const;
 
-const ways: { name: string; settings: Partial<SidecarSettings>; to: Record<string, string> }[] = [
+const cases: { name: string; settings: Partial<SidecarSettings>; to: Record<string, string> }[] = [
   {
     name: "everything goes through the tunnel",
     settings: {},
@@ -151,7 +151,7 @@ const ways: { name: string; settings: Partial<SidecarSettings>; to: Record<strin
   },
 ];
 
-for (const { name, settings, to } of ways) {
+for (const { name, settings, to } of cases) {
   Deno.test(`sidecarConfig(): ${name}`, async () => {
     const { wayTo } = await loaded(settings);
     assert.deepEqual(Object.fromEntries(Object.keys(to).map((target) => [target, wayTo(target)])), to);
