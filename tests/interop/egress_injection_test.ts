@@ -435,6 +435,6 @@ peerTest("egress controller: if another controller manages the proxy, it writes 
       kind: "ClusterOperator",
       metadata: { name: "network" },
     });
-    await refusedFor(/ClusterOperator "network" is there/);
+    await refusedFor(/operator of ClusterOperator "network" manages them/);
   });
 });

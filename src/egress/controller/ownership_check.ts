@@ -28,6 +28,6 @@ export async function expectNoOther(
 function owned(why: string): PosternError {
   return new PosternError("config", `Cannot manage the cluster's proxy and CA bundle: ${why}`, {
     detail: "owned",
-    hint: "remove the other controller, then add --take-over",
+    hint: "do not run this controller, or remove the other one and add --take-over",
   });
 }
