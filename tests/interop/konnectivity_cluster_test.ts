@@ -103,7 +103,7 @@ peerTest("check 30: agents sign in with tokens, which a real API server judges",
   await t.step("while the API server is away nobody gets in, and then again", async () => {
     await cluster.stopApi();
     const agent = await agentCommand(home, lab, { agents, token: file, more: ["--agent-id=late"] });
-    await agent.program.says(/server\.unreachable .*cannot be checked now/);
+    await agent.program.says(/server\.unreachable .*cannot check the token now/);
     await program.says(/agent\.refused .*Cannot reach the API server/);
     await cluster.startApi();
     await program.says(/agent\.joined agent=late/);
