@@ -164,10 +164,7 @@ else {
         assert.match(stdout, /^warning instance "default": ready, version 0\.0\.9.*\n +this postern is /m);
         const second = await postern.run(["proxy"]);
         assert.deepEqual([second.code, second.stdout], [1, ""]);
-        assert.match(
-          second.stderr,
-          /postern: error: Cannot start: an instance "default" is running already\n/,
-        );
+        assert.match(second.stderr, /postern: error: Cannot start: instance "default" is already running\n/);
       },
     );
     await t.step("today's program stops it and starts its own instance with the same data", async () => {
