@@ -370,6 +370,8 @@ peerTest("egress controller: if another controller manages the proxy, it writes 
           await (await fetch(`http://${await second.address()}/metrics`)).text(),
         ),
     );
+    // The report follows the metric, so wait for it before the controller ends.
+    await lab.verdict((await lab.proxy()).metadata.generation);
   });
 
   await t.step(
@@ -377,8 +379,8 @@ peerTest("egress controller: if another controller manages the proxy, it writes 
     async () => {
       const { status } = await lab.proxy();
       assert.deepEqual(Object.keys(status ?? {}).sort(), ["httpProxy", "httpsProxy", "noProxy"]);
-      const report = await lab.verdict((await lab.proxy()).metadata.generation);
-      assert.equal(report.conditions.find(({ type }) => type === "Accepted")?.status, "True");
+      const report = await lab.report();
+      assert.equal(report?.conditions.find(({ type }) => type === "Accepted")?.status, "True");
     },
   );
 
