@@ -48,7 +48,7 @@ Deno.test("postern update: from nothing to a door that knows the fleet, also whe
       "  c-a.example.net is routed no more",
       "",
     ].join("\n"),
-    stderr: 'postern: the door "default" has taken it up\n',
+    stderr: 'postern: reloaded instance "default"\n',
   });
   assert.match((await home.run(["explain", "c-b.example.net"])).stdout, /goes to jump2\n/);
   instance.kill("SIGTERM");
@@ -132,7 +132,7 @@ peerTest("postern update, login and logout with a browser", ["curl"], async ({ c
     stdout: "",
     stderr: "postern: signed out of the catalogue main\n",
   });
-  assert.match((await home.run(["logout"])).stderr, /nobody was signed in to the catalogue main/);
+  assert.match((await home.run(["logout"])).stderr, /no stored sign-in to the catalogue main/);
 });
 
 Deno.test("postern update reloads doors by their control socket, and leaves others' processes alone", async () => {
@@ -147,7 +147,7 @@ Deno.test("postern update reloads doors by their control socket, and leaves othe
     stderr: "null",
   }).spawn();
   try {
-    assert.match((await company.update()).stderr, /the door "default" has taken it up/);
+    assert.match((await company.update()).stderr, /reloaded instance "default"/);
     await eventually("the door has reloaded", () => /config\.reloaded/.test(instance.stderr));
     assert.doesNotMatch(instance.stderr, /SIGHUP/);
     let isAlive = true;

@@ -155,7 +155,7 @@ peerTest("config check and doctor tell what of ssh cannot be used", sshPeers, as
     check.stderr,
     /warning: transports\.odd cannot be used: \S+ssh_config:\d+: KnownHostsCommand of ssh odd/,
   );
-  assert.match(check.stderr, /is fine, but 1 transport cannot be used: odd\n/);
+  assert.match(check.stderr, /is valid, but 1 transport cannot be used: odd\n/);
   const json = JSON.parse((await home.run(["config", "check", "-o", "json"])).stdout);
   assert.deepEqual(json.errors, []);
   assert.deepEqual(

@@ -60,7 +60,7 @@ peerTest(
     await t.step("the second one within a minute asks nobody", async () => {
       const { code, stdout, stderr } = await home.run(["update"]);
       assert.deepEqual([code, stderr], [0, ""]);
-      assert.match(stdout, /, nothing has changed \(/);
+      assert.match(stdout, /, no changes \(/);
     });
     await t.step("a token that Lieutenant takes no more is replaced without a person", async () => {
       const directory = `${home.places.cache}/tokens`;

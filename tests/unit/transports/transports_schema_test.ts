@@ -67,7 +67,7 @@ Deno.test("transportsSchema() takes a password inside the URL with a warning tha
     password: "p@ss",
   });
   assert.equal(problems.length, 1);
-  assert.match(problems[0] ?? "", /^warning: transports\.corp\.proxy\.url has a password inside/);
+  assert.match(problems[0] ?? "", /^warning: transports\.corp\.proxy\.url contains a password/);
   assert.doesNotMatch(problems[0] ?? "", /p%40ss|p@ss/);
 });
 
@@ -98,11 +98,11 @@ const wrong: { written: unknown; problems: RegExp[] }[] = [
   },
   {
     written: { a: { proxy: { url: "http://me:x@x", passwordFile: "f" } } },
-    problems: [/has a password inside/, /^transports\.a\.proxy\.passwordFile must not stand beside/],
+    problems: [/contains a password/, /^transports\.a\.proxy\.passwordFile must not stand beside/],
   },
   {
     written: { a: { proxy: { url: "http://me%zz:x@x" } } },
-    problems: [/has a password inside/, /every % is followed/],
+    problems: [/contains a password/, /every % is followed/],
   },
   {
     written: { a: { proxy: { cluster: "lab" } } },
