@@ -49,7 +49,7 @@ peerTest(
     assert.equal(done.code, 0, done.stderr);
     const kubeconfigs = `${home.directory}/my kube/50%:/k`;
     assert.ok(
-      done.stderr.startsWith(`postern: note: the service keeps KUBECONFIG as it is now: ${kubeconfigs};`),
+      done.stderr.startsWith(`postern: note: the service always uses the current KUBECONFIG: ${kubeconfigs};`),
     );
     const units = `${home.directory}/config/systemd/user`;
     for (const name of ["service", "socket"]) {

@@ -37,7 +37,7 @@ peerTest(
     await using site = new WebSite();
     const { home, ports } = await household(lab);
     await using _home = home;
-    const way = `way      here > far (ssh near at 127.0.0.1:${ports.near} > far at 127.0.0.1:${ports.far})`;
+    const way = `path     here > far (ssh near at 127.0.0.1:${ports.near} > far at 127.0.0.1:${ports.far})`;
 
     const files = await home.run(["explain", "--dial", site.address]);
     assert.equal(files.code, 0, files.stdout + files.stderr);

@@ -12,7 +12,7 @@ const paths: [string, string][] = [
   ["~", "/home/me"],
   ["~/a", "/home/me/a"],
   ["a~", "/etc/postern/a~"],
-  ["${runtime}/door.sock", "/run/user/1/postern/door.sock"],
+  ["${runtime}/postern.sock", "/run/user/1/postern/postern.sock"],
   ["/x/${NAME}.key", "/x/value.key"],
   ["/x/$NAME", "/x/$NAME"],
 ];

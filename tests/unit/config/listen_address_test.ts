@@ -21,8 +21,8 @@ const rights: { written: string; text?: string; sockets: unknown; isLoopback: bo
   { written: "[::ffff:127.0.0.1]:1", sockets: one("::ffff:127.0.0.1", 1), isLoopback: true },
   { written: "192.0.2.1:65535", sockets: one("192.0.2.1", 65535), isLoopback: false },
   {
-    written: "unix:/run/door.sock",
-    sockets: [{ endpoint: { path: "/run/door.sock" }, mayBeMissing: false }],
+    written: "unix:/run/postern.sock",
+    sockets: [{ endpoint: { path: "/run/postern.sock" }, mayBeMissing: false }],
     isLoopback: true,
   },
 ];

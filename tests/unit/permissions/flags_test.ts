@@ -119,7 +119,7 @@ Deno.test("flagsFor() adds the directories of output files", () => {
     readCommandLine([
       "proxy",
       "--listen-unix",
-      "/x/door.sock",
+      "/x/postern.sock",
       "--ready-file=/y,z/ready",
       "--log-file",
       "l",

@@ -120,7 +120,7 @@ const wrong: { written: unknown; problems: RegExp[] }[] = [
   { written: { a: { poxy: { url: "http://x" } } }, problems: [/did you mean "proxy"/] },
   {
     written: { a: { reject: "x", proxy: { url: "http://x" } } },
-    problems: [/exactly one of .*: there are proxy, reject$/],
+    problems: [/exactly one of .*: found proxy, reject$/],
   },
   { written: { direct: { reject: "x" } }, problems: [/^transports\.direct must have another name/] },
   { written: { "a b": { reject: "x" } }, problems: [/the name must be/] },
