@@ -86,14 +86,14 @@ peerTest(
   async ({ kubectl }) => {
     await using home = await Household.open();
     const ours = Array.from({ length: 13 }, (_, at) => `c-own-${at}`);
-    const theirs = Array.from({ length: 12 }, (_, at) => `their-${at}`);
+    const foreign = Array.from({ length: 12 }, (_, at) => `their-${at}`);
     await storeClusters(home, ours.map((id) => labCluster(id, id, {})));
     const path = `${home.directory}/k.yaml`;
     const config = (...args: string[]) =>
       runPeer(kubectl, ["--kubeconfig", path, "config", ...args], { env: { HOME: home.directory } });
     // Two kubectl processes at once overwrite each other's changes: the test runs them one after the other.
     const byKubectl = async () => {
-      for (const name of theirs) {
+      for (const name of foreign) {
         const end = performance.now() + 60_000;
         for (;;) {
           const { code, stderr } = await config("set-cluster", name, `--server=https://${name}.example.net`);
@@ -117,7 +117,7 @@ peerTest(
     const { code, stdout, stderr } = await config("view", "-o", "json");
     assert.equal(code, 0, stderr);
     const names = JSON.parse(stdout).clusters.map(({ name }: { name: string }) => name);
-    assert.deepEqual(names.sort(), [...ours, ...theirs].sort());
+    assert.deepEqual(names.sort(), [...ours, ...foreign].sort());
     await assert.rejects(Deno.stat(`${path}.lock`), Deno.errors.NotFound);
   },
 );

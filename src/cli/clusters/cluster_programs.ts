@@ -22,8 +22,8 @@ export interface ClusterCommand {
 }
 
 const exitCodes =
-  "postern exits with the exit code of the program: 125 means that postern failed, 126 that the program cannot be " +
-  "run, 127 that it is missing. Without a running instance, postern starts one until the program ends; that " +
+  "postern exits with the program's exit code, or with 125 if postern itself fails, 126 if the program cannot be " +
+  "run, and 127 if it is missing. Without a running instance, postern starts one until the program ends; that " +
   "instance does not prompt for passphrases.";
 
 const target = object({

@@ -63,7 +63,7 @@ export const connect = defineCommand({
   ]],
   parser: object({
     socks: option("--socks", {
-      description: words("Listen for SOCKS: required, the only kind that postern supports."),
+      description: words("Start a SOCKS listener (required: postern supports no other kind)."),
     }),
     listen: optional(option("--socks-listen", address, {
       description: words("Listen address for SOCKS (default: 127.0.0.1:1080)."),

@@ -18,8 +18,8 @@ export default defineCommand({
   name: "logs",
   summary: "Print the log of a background instance or the service",
   description:
-    "The log remains after the instance stops. On Linux, the service of postern service install logs to the " +
-    "journal, and postern runs journalctl. An instance in the foreground logs to its stderr.",
+    "The log remains after the instance stops. On Linux, a service from postern service install logs to the journal, " +
+    "which postern prints with journalctl. An instance in the foreground logs to its stderr.",
   examples: [
     ["postern logs --follow", "Print the log, then each new line"],
     ["postern logs work | grep conn.done", "Print each finished connection of instance work"],

@@ -47,7 +47,7 @@ const options = object({
   })),
   kubernetes: optional(option("--kubernetes", string({ metavar: "[CONTEXT]" }), {
     description: words(
-      "Send a cluster's names and addresses (svc, svc.ns, .svc, .cluster.local, ClusterIPs) into the cluster of CONTEXT (default: the current context).",
+      "Route the names and addresses of CONTEXT's cluster into it: svc, svc.ns, .svc, .cluster.local, ClusterIPs (default: the current context).",
     ),
   })),
   kubeconfig: optional(option("--kubeconfig", pathValue("FILE"), {
@@ -91,9 +91,9 @@ export default defineCommand({
   summary: "Run an instance, the local proxy",
   description:
     "Listens on one local port for SOCKS4, SOCKS4a, SOCKS5 and HTTP, and routes each connection as configured. A " +
-    "listener for one protocol replaces the listener for all protocols; --listen keeps both. The first line on " +
-    'stdout is "ready ADDR..."; the log goes to stderr. SIGHUP reloads the configuration; SIGTERM and SIGINT drain ' +
-    "live connections before postern exits.",
+    "listener for one protocol replaces the default listener for all protocols, unless you also give --listen. The " +
+    'first line on stdout is "ready ADDR..."; the log goes to stderr. SIGHUP reloads the configuration; SIGTERM and ' +
+    "SIGINT drain live connections before postern exits.",
   examples: [
     ["postern proxy", "Listen on localhost:12000 and route as configured"],
     [

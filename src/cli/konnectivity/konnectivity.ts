@@ -14,8 +14,9 @@ export default defineCommand({
   summary: "Run a Konnectivity server, agent, proxy or client",
   description:
     "Runs the programs of the Kubernetes project apiserver-network-proxy with their flags: an agent inside a cluster " +
-    "dials out to a server, and clients of the server reach the agent's network. Each role also works with the Go " +
-    "programs. socks5 and https are HyperShift's proxies into a guest cluster.",
+    "dials out to a server, and clients of the server reach the agent's network. postern's transport konnectivity is " +
+    "such a client. Each role also works with the Go programs. socks5 and https are HyperShift's proxies into a guest " +
+    "cluster.",
   examples: [
     [
       "postern konnectivity server --uds-name=/run/front.sock --server-port=0 --cluster-ca-cert=ca.crt --cluster-cert=server.crt --cluster-key=server.key",

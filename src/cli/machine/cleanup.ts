@@ -16,7 +16,7 @@ export default defineCommand({
   examples: [["postern cleanup", "Remove your files"], [
     "sudo postern cleanup",
     "Remove the system's files too",
-  ], ["postern cleanup --learned", "Use after another cluster got the same address"]],
+  ], ["postern cleanup --learned", "Forget a cluster that was replaced at the same address"]],
   parser: object({
     learned: option("--learned", {
       description: words(

@@ -25,7 +25,7 @@ export default defineCommand({
       "check",
       object({ action: constant("check"), output: outputOption(["table", "json", "yaml"], "table") }),
       {
-        brief: words("Print all problems."),
+        brief: words("Print all problems without starting anything."),
         description: words(
           "Prints each problem as FILE:LINE:COLUMN: PATH: PROBLEM; the exit code is 4 if there is one. Unsupported " +
             "options in the ssh configuration are warnings: postern starts without that transport.",

@@ -122,7 +122,7 @@ Deno.test("needsTable() lists programs and paths, but not a directory from the c
 
 // Deno revokes a whole directory when a path inside it is revoked.
 const staying = [
-  ["--listen-unix", "/home/me/.ssh/door"],
+  ["--listen-unix", "/home/me/.ssh/postern"],
   ["--ready-file=/home/me/ready"],
   ["--ready-file", "ready"],
   ["--log-file=./work/../log"],
