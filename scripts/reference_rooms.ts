@@ -6,7 +6,7 @@ const holds: Readonly<Record<string, string>> = {
   words: "addresses, targets and errors, which every room uses",
   core: "connections, time, tasks, the relay, the log; contracts of several rooms",
   world: "interfaces to the machine: network, files, process, terminal, places, stores",
-  wire: "bytes to messages and back, one file for each protocol; waits for nothing",
+  wire: "bytes to messages and back, one file for each protocol; does no I/O",
   config: "the schema kit: an unknown value becomes settings or a list of problems",
   routing: "patterns, rules, the router, the PAC file, the environment; pure",
   runtime: "the only room that touches `Deno.*`: adapters without decisions",

@@ -41,7 +41,7 @@ export function parseIPv6(text: string): IpBytes | undefined {
     at++;
   }
   if (gap < 0) return filled === 16 ? bytes : undefined;
-  // A gap stands for one group of zeros at least.
+  // A gap replaces at least one group of zeros.
   if (filled === 16) return undefined;
   const tail = 16 - filled + gap;
   return bytes.copyWithin(tail, gap, filled).fill(0, gap, tail);

@@ -65,7 +65,7 @@ peerTest(
     assert.match(text, /postern default {2}ready {2}127\.0\.0\.1:\d+ /);
     assert.match(text, /lab +ready +2 /);
     assert.match(text, /> {2}1 {2}db\.lab\.example:5432 {2}lab +/);
-    assert.match(text, /db\.lab\.example:5432 {2}lab {2}closed/);
+    assert.match(text, /db\.lab\.example:5432 {2}lab {3}closed/);
     assert.deepEqual([session.during[0], session.after], [raw, usual]);
     assert.ok(session.screen.includes("\x1b[?1049h"));
     assert.ok(

@@ -42,7 +42,7 @@ Deno.test("postern update: an instance knows the fleet even when the API is down
     stdout: [
       `catalogue main: 2 clusters, 2 routes, 0 exclusions (${lieutenant.url}/)`,
       "  cluster c-c is new",
-      "  cluster c-a is gone",
+      "  cluster c-a was removed",
       "  c-c.example.net goes through jump1",
       "  c-b.example.net goes through jump2 (was jump1)",
       "  c-a.example.net is no longer routed",

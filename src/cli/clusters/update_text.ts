@@ -18,7 +18,7 @@ export function changeLines(
   const { added, removed, moved } = changes.routes;
   const lines = isNew ? [] : [
     ...some(changes.clusters.added, (id) => `cluster ${id} is new`, "more clusters are new"),
-    ...some(changes.clusters.removed, (id) => `cluster ${id} is gone`, "more clusters are gone"),
+    ...some(changes.clusters.removed, (id) => `cluster ${id} was removed`, "more clusters were removed"),
     ...some(
       added,
       ({ kind, pattern, jumphost }) =>
@@ -33,7 +33,7 @@ export function changeLines(
     ...some(
       removed,
       ({ kind, pattern }) => `${pattern} is no longer ${kind === "route" ? "routed" : "excluded"}`,
-      "more routes are gone",
+      "more routes were removed",
     ),
   ];
   const same = !isNew && lines.length === 0 ? ", no changes" : "";
