@@ -148,7 +148,7 @@ Deno.test("SIGTERM ends a door with 0 when the last connection has ended", async
   await using instance = await home.instance();
   const client = await throughSocks5(await instance.address(), { host: "127.0.0.1", port: target.port });
   instance.kill("SIGTERM");
-  await instance.says(/door\.draining/);
+  await instance.says(/instance\.draining/);
   // A door that is closing has no use for a catalogue.
   const { code, stderr } = await company.update();
   assert.deepEqual([code, stderr], [0, ""]);
