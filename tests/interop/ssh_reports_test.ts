@@ -232,7 +232,7 @@ peerTest("what the ssh program serves is reported like the rest", [...sshPeers, 
   assert.match(test.stdout, /^ok {7}near +jump host +\d+ ms {2}near \d+ ms$/m, test.stdout + test.stderr);
   const explained = await home.run(["explain", "--dial", site.address]);
   assert.equal(explained.code, 0, explained.stdout + explained.stderr);
-  assert.match(explained.stdout, /way {6}here > near \(ssh near/);
+  assert.match(explained.stdout, /path {5}here > near \(ssh near/);
   await using instance = await home.instance();
   const through = await home.run(["explain", "--dial", site.address]);
   assert.equal(through.code, 0, through.stdout + instance.stderr);
