@@ -85,7 +85,7 @@ Deno.test("postern shell exits 125 before it starts a program, 126 and 127 if th
     {
       args: ["shell", "--id", "other", "c-lab-1", "--", "true"],
       code: 125,
-      says: /the instance "other": none runs/,
+      says: /instance "other": it is not running/,
     },
     { args: ["clusters", "--each"], code: 125, says: /missing command after --/ },
     {

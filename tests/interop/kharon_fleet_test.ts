@@ -166,7 +166,7 @@ Deno.test("a port that is taken ends the start with 1, and the holder is named",
   const address = await first.address();
   const { code, stderr } = await home.run(["proxy", "--id", "second", "--listen", address]);
   assert.equal(code, 1);
-  assert.match(stderr, /Cannot listen on .*\npostern: hint: the door "first" \(pid [0-9]+\) has it/);
+  assert.match(stderr, /Cannot listen on .*\npostern: hint: instance "first" \(pid [0-9]+\) uses it/);
   await end(first);
 });
 
