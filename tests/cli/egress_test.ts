@@ -17,7 +17,7 @@ metadata: { name: ca, namespace: openshift-config }
 data: { ca-bundle.crt: "words" }
 `;
 
-Deno.test("postern egress check reports every problem at its place, exit code 7, and no password", async () => {
+Deno.test("postern egress check reports every problem with its position, exit code 7, and no password", async () => {
   await using home = await Household.open();
   const path = `${home.directory}/proxy.yaml`;
   await Deno.writeTextFile(path, faulty);
@@ -31,7 +31,7 @@ Deno.test("postern egress check reports every problem at its place, exit code 7,
   says(/^failed +.*proxy\.yaml:7:12: spec\.noProxy: item 2 /);
   says(/^failed +.*proxy\.yaml:8:14: spec\.trustedCA: ConfigMap "ca" contains no certificate/);
   says(/^warning .*spec\.noProxy: item 3 .* matches nothing/);
-  says(/^failed +it would be refused/);
+  says(/^failed +the cluster would reject this proxy/);
   assert.doesNotMatch(stdout + stderr, /hunter2/);
   const json = await home.run(["egress", "check", path, "-o", "json"]);
   assert.equal(json.code, 7);
@@ -47,7 +47,7 @@ Deno.test("postern egress check reports every problem at its place, exit code 7,
   assert.doesNotMatch(json.stdout, /hunter2/);
 });
 
-Deno.test("postern egress check --install-config checks as the installer does, and shows the list", async () => {
+Deno.test("postern egress check --install-config checks like the installer and shows the list", async () => {
   await using home = await Household.open();
   const path = `${home.directory}/install-config.yaml`;
   const config = (proxy: string) =>
@@ -73,7 +73,7 @@ Deno.test("postern egress check --install-config checks as the installer does, a
 
 const unreadable = [
   { name: "a missing file", content: undefined, says: /no such file/ },
-  { name: "a file that is no YAML", content: "a: [", says: /Cannot read ".*line 1/ },
+  { name: "a file that is not YAML", content: "a: [", says: /Cannot read ".*line 1/ },
   { name: "a file without a Proxy", content: "kind: ConfigMap\n", says: /it has no Proxy/ },
   {
     name: "another Proxy",
@@ -92,12 +92,12 @@ for (const { name, content, says } of unreadable) {
   });
 }
 
-Deno.test("postern egress check of nothing is wrong usage", async () => {
+Deno.test("postern egress check without arguments is wrong usage", async () => {
   await using home = await Household.open();
   assert.equal((await home.run(["egress", "check"])).code, 2);
 });
 
-const beside = `---
+const otherObjects = `---
 apiVersion: operator.openshift.io/v1
 kind: Network
 metadata: { name: cluster }
@@ -119,13 +119,13 @@ metadata: { name: ca, namespace: shop }
 data: { ca-bundle.crt: "words" }
 `;
 
-Deno.test("postern egress check takes the objects that the controller would take, and tells what no file has", async () => {
+Deno.test("postern egress check uses the same objects as the controller, and reports missing ones", async () => {
   await using home = await Household.open();
   const path = `${home.directory}/proxy.yaml`;
   const check = async (spec: string, ...more: readonly string[]) => {
     const proxy =
       `apiVersion: config.openshift.io/v1\nkind: Proxy\nmetadata: { name: cluster }\nspec: ${spec}\n`;
-    await Deno.writeTextFile(path, proxy + beside);
+    await Deno.writeTextFile(path, proxy + otherObjects);
     const { code, stdout, stderr } = await home.run(["egress", "check", path, "-o", "json", ...more]);
     assert.equal(code, 0, stdout + stderr);
     const { warnings, status } = JSON.parse(stdout);
@@ -155,7 +155,7 @@ Deno.test("postern egress check takes the objects that the controller would take
   ]);
 });
 
-Deno.test("postern egress check of an empty spec needs to know nothing of the platform", async () => {
+Deno.test("postern egress check of an empty spec needs no platform", async () => {
   await using home = await Household.open();
   const path = `${home.directory}/proxy.yaml`;
   const kinds = ["Proxy", "Network", "Infrastructure"];
@@ -168,7 +168,7 @@ Deno.test("postern egress check of an empty spec needs to know nothing of the pl
   assert.deepEqual(JSON.parse(stdout).status, { httpProxy: "", httpsProxy: "", noProxy: "" });
 });
 
-Deno.test("postern egress no-proxy makes a list of options, and says what clients do by it", async () => {
+Deno.test("postern egress no-proxy makes a list from options, and shows how clients apply it", async () => {
   await using home = await Household.open();
   const network = ["--service-network", "172.30.0.0/16", "--cluster-network", "10.128.0.0/14"];
   const made = await home.run([
@@ -259,7 +259,7 @@ metadata: { name: cluster }
 spec: { httpProxy: "http://me:hunter2@proxy.test:3128", noProxy: a.test }
 `;
 
-Deno.test("postern egress render shows what would be injected, without passwords", async () => {
+Deno.test("postern egress render shows the changes without passwords", async () => {
   await using home = await Household.open();
   const [objects, proxy] = [`${home.directory}/objects.yaml`, `${home.directory}/proxy.yaml`];
   await Deno.writeTextFile(objects, deployment);
@@ -277,7 +277,7 @@ Deno.test("postern egress render shows what would be injected, without passwords
   assert.doesNotMatch(stdout + stderr, /hunter2|0ld/);
 });
 
-Deno.test("postern egress render tells what the files at hand leave open", async () => {
+Deno.test("postern egress render warns about missing objects", async () => {
   await using home = await Household.open();
   const [objects, proxy] = [`${home.directory}/objects.yaml`, `${home.directory}/proxy.yaml`];
   await Deno.writeTextFile(objects, deployment);
@@ -293,7 +293,7 @@ Deno.test("postern egress render tells what the files at hand leave open", async
   assert.equal((await home.run(["egress", "render", objects, "--proxy", proxy])).stderr, "");
 });
 
-Deno.test("postern egress render of an unknown container says so and exits 7", async () => {
+Deno.test("postern egress render reports an unknown container and exits 7", async () => {
   await using home = await Household.open();
   const [objects, proxy] = [`${home.directory}/objects.yaml`, `${home.directory}/proxy.yaml`];
   await Deno.writeTextFile(objects, deployment.replace("inject-proxy: foo", "inject-proxy: bar"));
@@ -306,7 +306,7 @@ Deno.test("postern egress render of an unknown container says so and exits 7", a
   );
 });
 
-Deno.test("postern egress render --install-config prints manifests, a password only when it is asked for", async () => {
+Deno.test("postern egress render --install-config prints a password only with --with-credentials", async () => {
   await using home = await Household.open();
   const path = `${home.directory}/install-config.yaml`;
   await Deno.writeTextFile(
@@ -332,7 +332,7 @@ for (
   const { name, more, isWired } of [
     { name: "without a proxy", more: "", isWired: false },
     {
-      name: "without a proxy, where the policy is Always",
+      name: "without a proxy, with policy Always",
       more: "additionalTrustBundlePolicy: Always\n",
       isWired: true,
     },

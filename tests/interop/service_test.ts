@@ -44,12 +44,12 @@ peerTest(
     const env = { ...plain, KUBECONFIG: "my kube/50%:/k" };
     const asked = await home.run(["service-install"], { env });
     assert.equal(asked.code, 2, asked.stderr);
-    assert.match(asked.stderr, /Cannot ask whether to do that: there is no terminal\n.*--yes/);
+    assert.match(asked.stderr, /Cannot ask for confirmation: no terminal\n.*--yes/);
     const done = await home.run(["service-install", "--yes"], { env });
     assert.equal(done.code, 0, done.stderr);
     const kubeconfigs = `${home.directory}/my kube/50%:/k`;
     assert.ok(
-      done.stderr.startsWith(`postern: note: the service keeps KUBECONFIG as it is now: ${kubeconfigs};`),
+      done.stderr.startsWith(`postern: note: the service always uses the current KUBECONFIG: ${kubeconfigs};`),
     );
     const units = `${home.directory}/config/systemd/user`;
     for (const name of ["service", "socket"]) {

@@ -60,7 +60,7 @@ peerTest(
     await t.step("a second update within a minute does not prompt", async () => {
       const { code, stdout, stderr } = await home.run(["update"]);
       assert.deepEqual([code, stderr], [0, ""]);
-      assert.match(stdout, /, nothing has changed \(/);
+      assert.match(stdout, /, no changes \(/);
     });
     await t.step("a token that Lieutenant no longer accepts is renewed without a prompt", async () => {
       const directory = `${home.places.cache}/tokens`;

@@ -67,7 +67,7 @@ Deno.test("transportsSchema() takes a password inside the URL with a warning tha
     password: "p@ss",
   });
   assert.equal(problems.length, 1);
-  assert.match(problems[0] ?? "", /^warning: transports\.corp\.proxy\.url has a password inside/);
+  assert.match(problems[0] ?? "", /^warning: transports\.corp\.proxy\.url contains a password/);
   assert.doesNotMatch(problems[0] ?? "", /p%40ss|p@ss/);
 });
 
@@ -98,11 +98,11 @@ const wrong: { written: unknown; problems: RegExp[] }[] = [
   },
   {
     written: { a: { proxy: { url: "http://me:x@x", passwordFile: "f" } } },
-    problems: [/has a password inside/, /^transports\.a\.proxy\.passwordFile must not be set together with/],
+    problems: [/contains a password/, /^transports\.a\.proxy\.passwordFile must not be set together with/],
   },
   {
     written: { a: { proxy: { url: "http://me%zz:x@x" } } },
-    problems: [/has a password inside/, /two hexadecimal digits after each %/],
+    problems: [/contains a password/, /two hexadecimal digits after each %/],
   },
   {
     written: { a: { proxy: { cluster: "lab" } } },
@@ -120,7 +120,7 @@ const wrong: { written: unknown; problems: RegExp[] }[] = [
   { written: { a: { poxy: { url: "http://x" } } }, problems: [/did you mean "proxy"/] },
   {
     written: { a: { reject: "x", proxy: { url: "http://x" } } },
-    problems: [/exactly one of .*: there are proxy, reject$/],
+    problems: [/exactly one of .*: found proxy, reject$/],
   },
   { written: { direct: { reject: "x" } }, problems: [/^transports\.direct must have another name/] },
   { written: { "a b": { reject: "x" } }, problems: [/the name must be/] },
