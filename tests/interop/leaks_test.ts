@@ -148,7 +148,10 @@ islandTests("what a cluster owns never leaves elsewhere", import.meta.url, () =>
       // ClusterIPs of other namespaces: nothing says where the network of Services begins and ends.
       const others = [address, "10.96.77.77", "10.97.5.5"];
       await lab.refuses(["wbe.front", "pod.web.front"], { code: "name_not_found", says: /"lab"/ });
-      await lab.refuses(others, { code: "not_allowed", says: /"lab", where you have no permission to list all/ });
+      await lab.refuses(others, {
+        code: "not_allowed",
+        says: /"lab", where you have no permission to list all/,
+      });
       await reloaded(lab, `${config(path)}direct: [10.0.0.0/8]\n`);
       await lab.refuses(["10.96.200.99"], { code: "name_not_found", says: /"lab"/ });
       await lab.leaves("10.1.2.3", ["socks"]);

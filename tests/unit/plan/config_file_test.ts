@@ -222,7 +222,7 @@ Deno.test("readConfig() treats an invalid address as an error in the command", a
   const overrides = { listenSocks: ["127.0.0.1:2", "nowhere:1"] };
   await assert.rejects(readConfig(new MemoryWorld({ files }), { overrides }), {
     code: "usage",
-    message: 'Cannot listen on "nowhere:1"',
+    message: 'Cannot listen on "nowhere:1": invalid address',
   });
 });
 
@@ -230,7 +230,9 @@ Deno.test("readConfig() names the option that opens a listener to everyone", asy
   const overrides = { listen: ["0.0.0.0:1"], allowOpen: true };
   const { loaded, warnings } = await readConfig(new MemoryWorld({ files }), { overrides });
   assert.ok(loaded);
-  assert.deepEqual(warnings, ["--listen: is an open door: everyone who reaches 0.0.0.0:1 can use it"]);
+  assert.deepEqual(warnings, [
+    "--listen: is open to the network: everyone who reaches 0.0.0.0:1 can use the proxy",
+  ]);
 });
 
 Deno.test("readConfig() suggests how to shorten a file over 2 MB", async () => {
