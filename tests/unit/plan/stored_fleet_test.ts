@@ -177,7 +177,7 @@ Deno.test("readConfig() checks the section catalogues like any other", async () 
   assert.match(misspelt ?? "", /catalogs: is not a known key, did you mean "catalogues"/);
 });
 
-Deno.test("runDoor() shows the catalogues in its status, and applies a new one at a reload", async () => {
+Deno.test("runInstance() shows the catalogues in its status, and applies a new one at a reload", async () => {
   const world = await worldWith({
     config: `listen: { mixed: 127.0.0.1:1 }\n${one}`,
     stored: [catalogue("main")],
@@ -201,7 +201,7 @@ Deno.test("runDoor() shows the catalogues in its status, and applies a new one a
   await instance.ended;
 });
 
-Deno.test("runDoor() lists only some of the many rules that a catalogue changes", async () => {
+Deno.test("runInstance() lists only some of the many rules that a catalogue changes", async () => {
   const domains = Array.from({ length: 100 }, (_, at) => `d${at}.example.org`);
   const facts = { ...prod.facts, jumphostDomains: domains };
   const world = await worldWith({
@@ -252,7 +252,7 @@ Deno.test("readConfig() ignores an unreadable catalogue of kharon", async () => 
   assert.match(warnings.join(), /^Cannot read ".*inventory\.json": it is not JSON: /);
 });
 
-Deno.test("runDoor() without a fetched catalogue names the command that fetches it", async () => {
+Deno.test("runInstance() without a fetched catalogue names the command that fetches it", async () => {
   const cases = [
     { config: one, message: "Cannot start: no catalogue is stored, so nothing would be routed" },
     {
@@ -272,7 +272,7 @@ Deno.test("runDoor() without a fetched catalogue names the command that fetches 
   }
 });
 
-Deno.test("runDoor() reports a damaged catalogue, and keeps the current one when the damage happens later", async () => {
+Deno.test("runInstance() reports a damaged catalogue, and keeps the current one when the damage happens later", async () => {
   const world = await worldWith({
     config: `listen: { mixed: 127.0.0.1:1 }\n${one}`,
     stored: [catalogue("main")],
