@@ -193,7 +193,7 @@ default: reject
       "no other domain of a cluster",
       "http://web.prod.svc.other.example/",
       2,
-      /a rule of the door rejects/,
+      /a rule of postern rejects/,
     ],
     ["another port", "http://web.prod.svc:82/", 5, /port 82 of .* it has 80 \(http\), 81 \(admin\)/],
     ["nobody is ready", "http://slow.prod.svc/", 4, /no ready endpoint \(1 not ready\)/],
