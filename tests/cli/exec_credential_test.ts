@@ -33,7 +33,7 @@ Deno.test("postern exec-credential says what is missing, and prints nothing then
       name: "an empty token",
       args: ["--server", "https://api.example.net", "--token-file", `${home.directory}/empty`],
       code: 4,
-      says: /it holds nothing/,
+      says: /it is empty/,
     },
     {
       name: "a door that is not there",
@@ -41,7 +41,7 @@ Deno.test("postern exec-credential says what is missing, and prints nothing then
       env: info({ cluster: { server: "https://api.example.net", "proxy-url": "socks5://127.0.0.1:1" } }),
       code: 6,
       says:
-        /Cannot reach the proxy "door" \(127\.0\.0\.1:1\).*\n.*hint: start the door: postern proxy --background/,
+        /Cannot reach the proxy "instance" \(127\.0\.0\.1:1\).*\n.*hint: start an instance: postern proxy --background/,
     },
   ];
   for (const { name, args, env = {}, code, says } of cases) {

@@ -92,11 +92,11 @@ const transcripts: readonly Transcript[] = [
   {
     args: ["update"],
     code: 4,
-    err: /Cannot tell where the catalogue is: none is configured\npostern: hint: /,
+    err: /Cannot find the catalogue: none is configured\npostern: hint: /,
   },
-  { args: ["login"], code: 4, err: /Cannot tell where the catalogue is/ },
-  { args: ["logout"], code: 4, err: /Cannot tell where the catalogue is/ },
-  { args: ["update", "--import-kharon"], code: 4, err: /has nothing of kharon/ },
+  { args: ["login"], code: 4, err: /Cannot find the catalogue/ },
+  { args: ["logout"], code: 4, err: /Cannot find the catalogue/ },
+  { args: ["update", "--import-kharon"], code: 4, err: /contains no files of kharon/ },
   { args: ["update", "--import-kharon", "--device"], code: 2, err: alone(/Cannot use --device together/) },
   {
     args: ["egress"],
@@ -141,7 +141,8 @@ const transcripts: readonly Transcript[] = [
   {
     args: ["egress", "controller", "--system-trust", "omit"],
     code: 4,
-    err: /Cannot tell which cluster is meant: this is no pod of one\npostern: hint: give --kubeconfig FILE/,
+    err:
+      /Cannot choose a cluster: this process does not run in a pod\npostern: hint: name a kubeconfig: --kubeconfig FILE/,
   },
 ];
 

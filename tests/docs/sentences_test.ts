@@ -46,7 +46,7 @@ const unhinted: Readonly<Record<string, readonly string[]>> = {
     '"config", `the condition "${name}" is unknown`',
     '"config", expanded.fault',
     "Cannot answer DNS on ${text}: it is no port",
-    "Cannot ask for ${shownText(name)}: no object can be called so",
+    "Cannot read the object ${shownText(name)}: the name is invalid",
     'Cannot build the transport "${name}": it is unknown',
     'Cannot build the transport "${name}": it leads back to itself',
     'Cannot read "${path}": it has more than ${limit} bytes',

@@ -135,8 +135,8 @@ ${more}`);
 
     const failures: readonly Failure[] = [
       { id: "c-none", code: 6, says: /nothing of it is in "empty" at .*, "emergency" at / },
-      { id: "c-foreign", code: 5, says: /it is for other keys than ours \([0-9A-F]{16}\)/ },
-      { id: "c-exec", code: 1, says: /exec\.command is "sh", which allowExec does not name/ },
+      { id: "c-foreign", code: 5, says: /they are for other keys \([0-9A-F]{16}\)/ },
+      { id: "c-exec", code: 1, says: /exec\.command is "sh", which is not in allowExec/ },
       { id: "c-html", code: 1, says: /it is a web page/ },
       { id: "c-huge", code: 1, says: /more than 4194304 bytes/ },
       {
@@ -149,10 +149,10 @@ ${more}`);
         id: "c-lab",
         env: { KHARON_PASSBOLT_KEY: ecc.secret },
         code: 5,
-        says: /its passphrase is not known\n.*--passphrase-file/,
+        says: /no passphrase is given\n.*--passphrase-file/,
       },
       { id: "c-lab", env: { KHARON_PASSBOLT_KEY: ecc.public }, code: 4, says: /it is a public key/ },
-      { id: "c-lab", env: {}, code: 4, says: /no private key is named\n.*--private-key FILE/ },
+      { id: "c-lab", env: {}, code: 4, says: /no private key is configured\n.*--private-key FILE/ },
     ];
     for (const { id, env = asBob, code, says } of failures) {
       await t.step(`${id} fails with ${code}: ${says.source}`, async () => {
@@ -169,7 +169,7 @@ ${more}`);
       await config({ secret: "another" });
       const wrong = await get("c-lab", asBob);
       assert.equal(wrong.code, 5, wrong.stderr);
-      assert.match(wrong.stderr, /refuses us \("SignatureDoesNotMatch", status 403\)/);
+      assert.match(wrong.stderr, /denies access \("SignatureDoesNotMatch", status 403\)/);
       assert.match(wrong.stderr, /hint: check secretKeyFile and region/);
       await config({ region: "us-east-1" });
       const elsewhere = await get("c-lab", asBob);

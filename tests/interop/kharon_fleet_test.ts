@@ -65,10 +65,16 @@ Deno.test("a damaged cache ends a start with its name, and a running door keeps 
   await end(instance);
   const start = await home.run(["proxy", "--listen", "127.0.0.1:0"]);
   assert.deepEqual([start.code, start.stdout], [4, ""]);
-  assert.match(start.stderr, /catalogue\.kv": it is damaged.*\npostern: hint: postern update sets it aside/);
+  assert.match(
+    start.stderr,
+    /catalogue\.kv": it is damaged.*\npostern: hint: set it aside and fetch the catalogue again: postern update/,
+  );
   const mended = await company.update();
   assert.equal(mended.code, 0);
-  assert.match(mended.stderr, /it is kept as ".*\/catalogue\.kv\.damaged-[0-9T]+Z", and a new one was begun/);
+  assert.match(
+    mended.stderr,
+    /postern renamed it to ".*\/catalogue\.kv\.damaged-[0-9T]+Z" and created a new store/,
+  );
   await using again = await home.instance();
   await end(again);
 });
@@ -216,7 +222,7 @@ Deno.test("beside an API that answers 503 the catalogue is kept, and its age tol
   assert.equal(code, 6);
   assert.match(
     stderr,
-    /it answered 503: maintenance\npostern: hint: .*; the catalogue of \d+s ago is kept\n$/,
+    /the server returned 503: maintenance\npostern: hint: .*; postern keeps the catalogue of \d+s ago\n$/,
   );
   assert.match((await home.run(["explain", "c-a.example.net"])).stdout, /goes to jump1\n/);
 });

@@ -139,7 +139,7 @@ peerTest("fetchCatalogue() reads the real Lieutenant API", ["kubernetes", "lieut
     for (let time = 0; time < 3; time++) {
       const error = await failure("a-foreign-token");
       assert.equal(error.code, "auth", error.message);
-      assert.match(error.message, /it answered (?:401|500): .*Unauthorized/);
+      assert.match(error.message, /the server returned (?:401|500): .*Unauthorized/);
       assert.match(error.hint ?? "", /postern login/);
     }
   });
@@ -147,7 +147,7 @@ peerTest("fetchCatalogue() reads the real Lieutenant API", ["kubernetes", "lieut
     const error = await failure(Lieutenant.tokens.mallory);
     assert.equal(error.code, "not_allowed");
     assert.equal(exitCode(error), 5);
-    assert.match(error.message, /it answered 403: .*forbidden: User .mallory. cannot list/);
+    assert.match(error.message, /the server returned 403: .*forbidden: User .mallory. cannot list/);
   });
   await t.step("needs the CA that signed its certificate", async () => {
     const other = new HttpClient({ clock, network: createNetwork() });

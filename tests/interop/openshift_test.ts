@@ -40,7 +40,7 @@ peerTest(
     await t.step("without a browser it says what to do, and asks nobody", async () => {
       const { code, stdout, stderr } = await home.run(wrapped, { env });
       assert.equal(stdout, "");
-      assert.match(stderr, /postern: error: Cannot sign in to .*: no browser can be opened here/);
+      assert.match(stderr, /postern: error: Cannot sign in to .*: this machine has no browser/);
       assert.match(stderr, /failed with exit code 5/);
       assert.equal(code, 1);
       assert.deepEqual(api.oauth.authorizations, []);
@@ -118,7 +118,7 @@ peerTest(
       assert.deepEqual([first.code, first.stdout], [0, person("person-2")], first.stderr);
       assert.match(
         first.stderr,
-        /note: c-new: its certificate authority is believed from now on: SHA-256 (?:[0-9A-F]{2}:){31}/,
+        /note: c-new: postern trusts its certificate authority from now on: SHA-256 (?:[0-9A-F]{2}:){31}/,
       );
     });
     await t.step("then it is the one, asked or not", async () => {

@@ -100,7 +100,7 @@ peerTest(
       const request = { name: "main", lieutenant: lieutenant.url, token };
       await assert.rejects(
         fetchCatalogue(request, { clock, client }, { signal: new AbortController().signal }),
-        { code: "auth", message: /it answered (?:401|500): .*Unauthorized/ },
+        { code: "auth", message: /the server returned (?:401|500): .*Unauthorized/ },
       );
       await configure("");
     });
@@ -114,7 +114,7 @@ peerTest(
       assert.equal(code, 5, stderr);
       assert.match(
         stderr,
-        /Cannot sign in at https:.*\/realms\/lab without asking a person\n.*postern login/,
+        /Cannot sign in at https:.*\/realms\/lab: the sign-in needs a user at a terminal\n.*postern login/,
       );
       await tokens.remove();
     });

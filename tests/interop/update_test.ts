@@ -90,7 +90,7 @@ peerTest(
     await t.step("and an update says how old the catalogue is that stays", async () => {
       const { code, stdout, stderr } = await home.run(["update"]);
       assert.deepEqual([code, stdout], [6, ""]);
-      assert.match(stderr, /the catalogue of \d+s ago is kept\n$/);
+      assert.match(stderr, /postern keeps the catalogue of \d+s ago\n$/);
     });
     await t.step("nothing secret is stored", async () => {
       for (const name of ["catalogue.kv", "snapshot.json"]) {

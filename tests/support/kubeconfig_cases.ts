@@ -99,21 +99,21 @@ export const refusedKubeconfigs: readonly {
     text: "contexts: [{ name: 1 }]",
     message: /one of its contexts has no name/,
   },
-  { name: "an unknown context", text: kubeconfigOf({}), context: "x", message: /has none of that name/ },
+  { name: "an unknown context", text: kubeconfigOf({}), context: "x", message: /has no such context/ },
   {
     name: "an unknown cluster",
     text: kubeconfigOf({ context: { cluster: "y" } }),
-    message: /names the cluster "y", which is not there/,
+    message: /names the cluster "y", which does not exist/,
   },
   {
     name: "an unknown user",
     text: kubeconfigOf({ context: { user: "y" } }),
-    message: /names the user "y", which is not there/,
+    message: /names the user "y", which does not exist/,
   },
   {
     name: "a server that is none",
     text: kubeconfigOf({ server: "ftp://x" }),
-    message: /no address that begins/,
+    message: /not a URL that begins/,
   },
   {
     name: "a proxy that is none",
@@ -123,7 +123,7 @@ export const refusedKubeconfigs: readonly {
   {
     name: "an authority that is not to be checked",
     text: kubeconfigOf({ cluster: { "certificate-authority": "a", "insecure-skip-tls-verify": true } }),
-    message: /has a certificate authority and insecure-skip-tls-verify/,
+    message: /has both a certificate authority and insecure-skip-tls-verify/,
   },
   {
     name: "a certificate without a key",
@@ -145,16 +145,16 @@ export const refusedKubeconfigs: readonly {
     text: kubeconfigOf({
       user: { exec: { apiVersion: "client.authentication.k8s.io/v1alpha1", command: "x" } },
     }),
-    message: /speaks neither/,
+    message: /the apiVersion of exec is neither/,
   },
   {
     name: "a plugin of v1 without interactiveMode",
     text: kubeconfigOf({ user: { exec: { apiVersion: "client.authentication.k8s.io/v1", command: "x" } } }),
-    message: /interactiveMode of exec is none of/,
+    message: /interactiveMode of exec must be/,
   },
   {
     name: "groups without a user",
     text: kubeconfigOf({ user: { "as-groups": ["a"] } }),
-    message: /need as$/,
+    message: /require as$/,
   },
 ];

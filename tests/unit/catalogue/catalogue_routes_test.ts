@@ -115,20 +115,20 @@ const hostile: { readonly name: string; readonly value: unknown; readonly says: 
   {
     name: "a registry's domain",
     value: "co.uk",
-    says: /"co.uk" is left out: everybody's domains are below it/,
+    says: /"co.uk" is left out: it is a public suffix/,
   },
   { name: "this machine", value: "localhost.", says: /only one label/ },
-  { name: "what is below this machine", value: "x.y.localhost", says: /it is this machine's own/ },
-  { name: "this machine's domain", value: "a.LocalDomain", says: /it is this machine's own/ },
+  { name: "what is below this machine", value: "x.y.localhost", says: /it is a name of this machine/ },
+  { name: "this machine's domain", value: "a.LocalDomain", says: /it is a name of this machine/ },
   { name: "a star", value: "*", says: /"\*" is left out/ },
   { name: "a star with a dot", value: "*.", says: /left out/ },
   { name: "a star below a top-level domain", value: "*.com", says: /only one label/ },
-  { name: "a star inside", value: "a.*.example.com", says: /a \* that is not in front/ },
-  { name: "an IPv4 address", value: "192.0.2.1", says: /it is an address/ },
+  { name: "a star inside", value: "a.*.example.com", says: /a \* that is not at the beginning/ },
+  { name: "an IPv4 address", value: "192.0.2.1", says: /it is an IP address/ },
   { name: "an IPv6 address", value: "2001:db8::1", says: /left out/ },
-  { name: "an IPv6 address in brackets", value: "https://[2001:db8::1]:6443", says: /it is an address/ },
-  { name: "a network", value: "10.0.0.0/8", says: /it is an address/ },
-  { name: "a number that resolvers read as an address", value: "10.1", says: /it is an address/ },
+  { name: "an IPv6 address in brackets", value: "https://[2001:db8::1]:6443", says: /it is an IP address/ },
+  { name: "a network", value: "10.0.0.0/8", says: /it is an IP address/ },
+  { name: "a number that resolvers read as an address", value: "10.1", says: /it is an IP address/ },
   {
     name: "10,000 characters",
     value: `${"a.".repeat(5000)}com`,
@@ -198,7 +198,7 @@ Deno.test("routesOf() looks at the first ten thousand items of a fact", () => {
   const { routes, warnings } = routesOf(catalogue([{ id: "c-a", facts }]));
   assert.deepEqual(routes.map(({ pattern }) => pattern), ["a.example.com"]);
   assert.deepEqual(warnings.map(({ message }) => message), [
-    "1 of its 10001 items are left out: it has too many",
+    "1 of its 10001 items are left out: the limit is 10000",
   ]);
 });
 
@@ -209,7 +209,7 @@ Deno.test("routesOf() keeps a thousand warnings, and counts the others", () => {
   const none = { cluster: "none", message: "is there" };
   assert.equal(warnings.length, 1001);
   assert.match(describeWarning(warnings[999] ?? none), /^cluster c-999: fact jumphostDomains: "com"/);
-  assert.equal(describeWarning(warnings[1000] ?? none), "cluster and others: 234 more warnings are not kept");
+  assert.equal(describeWarning(warnings[1000] ?? none), "cluster (others): 234 more warnings");
 });
 
 Deno.test("routesOf() routes a fact as people wrote it down and as the cluster reports it", () => {

@@ -60,7 +60,7 @@ const wrong: { readonly name: string; readonly value: unknown; readonly says: Re
   {
     name: "two of one name",
     value: [{ lieutenant: "https://a" }, { lieutenant: "https://b" }],
-    says: /^\[1\]\.name must be a name of its own: there is another catalogue "main"/,
+    says: /^\[1\]\.name must be unique: another catalogue is named "main"/,
   },
   {
     name: "a name with a slash",
@@ -138,7 +138,10 @@ Deno.test("catalogueOfEnvironment() names the variable that is wrong", () => {
       error.message,
       /^Cannot use the environment: 2 problems\nCOMMODORE_API_URL: must be a URL.*\nCOMMODORE_OIDC_DISCOVERY_URL: must be a URL/,
     );
-    assert.equal(error.hint, "correct it, or: unset COMMODORE_API_URL COMMODORE_OIDC_DISCOVERY_URL");
+    assert.equal(
+      error.hint,
+      "correct the variables, or run: unset COMMODORE_API_URL COMMODORE_OIDC_DISCOVERY_URL",
+    );
     return true;
   });
 });
@@ -149,7 +152,7 @@ Deno.test("catalogueOfEnvironment() names the option where that is wrong, whatev
     assert.throws(() => catalogueOfEnvironment((name) => env[name], address), (error) => {
       assert.ok(error instanceof PosternError);
       assert.match(error.message, /^Cannot use these options: 1 problem\n--lieutenant-url: must be a URL/);
-      assert.equal(error.hint, "see postern update --help");
+      assert.equal(error.hint, "show the options: postern update --help");
       return true;
     });
   }

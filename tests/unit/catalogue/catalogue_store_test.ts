@@ -120,19 +120,19 @@ const unusable: {
   {
     name: "of a newer postern",
     spoil: (place) => values(place).set('["format"]', 2),
-    says: /it is of a newer postern \(format 2\)/,
+    says: /a newer postern wrote it \(format 2\)/,
     aside: "newer-20260101T000000Z",
   },
   {
     name: "of a newer postern, as this one would write it",
     spoil: (place) => values(place).set('["format"]', new TextEncoder().encode("2")),
-    says: /it is of a newer postern \(format 2\)/,
+    says: /a newer postern wrote it \(format 2\)/,
     aside: "newer-20260101T000000Z",
   },
   {
     name: "whose pointer is no JSON",
     spoil: (place) => values(place).set('["catalogue","main"]', Uint8Array.of(1, 2)),
-    says: /it is damaged: it holds something that is not JSON/,
+    says: /it is damaged: it contains a value that is not JSON/,
     aside: "damaged-20260101T000000Z",
   },
   {
@@ -161,7 +161,7 @@ const unusable: {
   {
     name: "with a strange value for what counts",
     spoil: (place) => values(place).set('["catalogue","main"]', "x"),
-    says: /it does not tell which catalogue counts/,
+    says: /its pointer to a catalogue is invalid/,
     aside: "damaged-20260101T000000Z",
   },
 ];
@@ -173,7 +173,7 @@ for (const { name, spoil, says, aside } of unusable) {
     const { catalogues, notes } = await place.store.read();
     assert.equal(catalogues.length, 1);
     assert.match(notes.join(), says);
-    assert.match(notes.join(), /: its copy is used$/);
+    assert.match(notes.join(), /; postern uses its copy$/);
     assert.equal(place.world.stores.opened, 0);
   });
 
@@ -199,7 +199,7 @@ for (const { name, spoil, says, aside } of unusable) {
     const notes = await place.put(catalogue("main", 2026, 1));
     assert.match(notes.join(), says);
     assert.ok(
-      notes.join().includes(`it is kept as "${path}.${aside}", and a new one was begun`),
+      notes.join().includes(`postern renamed it to "${path}.${aside}" and created a new store`),
       notes.join(),
     );
     assert.ok(place.world.stores.all.has(`${path}.${aside}`));

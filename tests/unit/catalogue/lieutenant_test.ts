@@ -83,7 +83,7 @@ const failures: {
     code: "auth",
     exit: 5,
     says:
-      /Cannot read the clusters of http:\/\/127\.0\.0\.1:8080\/: it answered 401: Unauthorized; sign in again/,
+      /Cannot read the clusters of http:\/\/127\.0\.0\.1:8080\/: the server returned 401: Unauthorized; sign in again/,
   },
   {
     name: "500 with Unauthorized, for a token that it meets the first time",
@@ -93,7 +93,7 @@ const failures: {
     }, 500),
     code: "auth",
     exit: 5,
-    says: /it answered 500: failed to get .*: Unauthorized; sign in again: postern login/,
+    says: /the server returned 500: failed to get .*: Unauthorized; sign in again: postern login/,
   },
   {
     name: "400 for a malformed token",
@@ -109,51 +109,51 @@ const failures: {
     }, 403),
     code: "not_allowed",
     exit: 5,
-    says: /forbidden: User 'oidc:mallory@example.com' .*; ask whoever runs it/,
+    says: /forbidden: User 'oidc:mallory@example.com' .*; ask the API's administrator/,
   },
   {
     name: "503",
     answer: { status: 503, body: "<html>down</html>" },
     code: "unreachable",
     exit: 6,
-    says: /it answered 503; try again later/,
+    says: /the server returned 503; try again later/,
   },
   {
     name: "500",
     answer: json({ reason: "boom\u001b[2J" }, 500),
     code: "unreachable",
     exit: 6,
-    says: /it answered 500: boom \[2J; try/,
+    says: /the server returned 500: boom \[2J; try/,
   },
   {
     name: "429",
     answer: { status: 429 },
     code: "unreachable",
     exit: 6,
-    says: /it answered 429; try again later/,
+    says: /the server returned 429; try again later/,
   },
   {
     name: "404",
     answer: { status: 404, body: "not found" },
     code: "config",
     exit: 4,
-    says: /it answered 404; check that it is the address/,
+    says: /the server returned 404; check that the URL is that/,
   },
   {
     name: "a redirect to a sign-in page",
     answer: { status: 302, fields: [["Location", "https://login.example.net/realms/x?state=SECRET"]] },
     code: "config",
     exit: 4,
-    says: /it answered 302; it leads to https:\/\/login\.example\.net\/realms\/x: write that address/,
+    says: /the server returned 302; change the URL to https:\/\/login\.example\.net\/realms\/x/,
   },
-  { name: "400", answer: { status: 400 }, code: "protocol", exit: 1, says: /it answered 400/ },
+  { name: "400", answer: { status: 400 }, code: "protocol", exit: 1, says: /the server returned 400/ },
   {
     name: "a web page",
     answer: { body: "\n<!doctype html><title>Welcome</title>" },
     code: "protocol",
     exit: 1,
     says:
-      /it answered a web page; check that it is the address of the Lieutenant API, and that no sign-in page/,
+      /the server returned a web page; check that the URL is that of the Lieutenant API, and that no sign-in page/,
   },
   {
     name: "half of a list",
@@ -175,10 +175,10 @@ const failures: {
     answer: json({ clusters: [] }),
     code: "protocol",
     exit: 1,
-    says: /the answer is not a list/,
+    says: /the response is not a list/,
   },
-  { name: "a text", answer: json("c-a"), code: "protocol", exit: 1, says: /the answer is not a list/ },
-  { name: "null", answer: json(null), code: "protocol", exit: 1, says: /the answer is not a list/ },
+  { name: "a text", answer: json("c-a"), code: "protocol", exit: 1, says: /the response is not a list/ },
+  { name: "null", answer: json(null), code: "protocol", exit: 1, says: /the response is not a list/ },
   {
     name: "more than 10 MB",
     answer: { body: `[${" ".repeat(longestCatalogue)}]` },
@@ -224,7 +224,7 @@ for (const url of ["http://api.example.net", "http://192.0.2.1:8080", "http://[2
     await using api = new Api(json([]));
     const error = await failureOf(api.fetch({ lieutenant: new URL(url) }));
     assert.equal(error.code, "not_allowed");
-    assert.match(error.message, /a token is never sent without TLS/);
+    assert.match(error.message, /postern sends tokens only over TLS/);
     assert.deepEqual([api.network.connects, api.network.lookups], [[], []]);
   });
 }
@@ -268,7 +268,7 @@ for (
     await using api = new Api(json(value));
     const error = await failureOf(discoverLieutenant(lieutenant, api, { signal }));
     assert.equal(error.code, "protocol");
-    assert.match(error.message, /^Cannot read what http:\/\/127\.0\.0\.1:8080\/ says of itself: /);
+    assert.match(error.message, /^Cannot read the API description of http:\/\/127\.0\.0\.1:8080\/: /);
   });
 }
 

@@ -62,7 +62,7 @@ const odd: { readonly name: string; readonly item: unknown; readonly says: strin
   {
     name: "an id that is there",
     item: { id: "c-a" },
-    says: "cluster c-a: is there twice: the first one counts",
+    says: "cluster c-a: is listed twice: the first entry counts",
   },
   {
     name: "an id of 10,000 characters",
@@ -86,7 +86,7 @@ Deno.test("readClusters() leaves out facts that are not an object, or are nested
   ]);
   assert.deepEqual(clusters.map(({ facts }) => facts), [{}, { x: "y" }]);
   assert.deepEqual(warnings.map(describeWarning), [
-    "cluster c-a: its facts are left out: they are not an object",
+    "cluster c-a: its facts are left out: the value is not an object",
     "cluster c-b: fact deep: is left out: it is nested too deeply",
   ]);
 });

@@ -2,9 +2,9 @@ import assert from "node:assert/strict";
 import { type Cluster, endpointsOf } from "../../../src/clusters/mod.ts";
 
 const pem = "-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n";
-const noApi = "api: no fact has an address of its API that begins with https://";
-const noConsole = "console: no fact openshiftConsoleURL with an address";
-const noOAuth = "oauth: no fact openshiftOAuthRoute with an address";
+const noApi = "api: no fact contains an API URL that begins with https://";
+const noConsole = "console: the fact openshiftConsoleURL has no URL";
+const noOAuth = "oauth: the fact openshiftOAuthRoute has no URL";
 
 const cases: readonly {
   readonly name: string;

@@ -65,9 +65,9 @@ for (const [written, name] of names) {
 }
 
 const failures: readonly (readonly [string, RegExp])[] = [
-  ["lab", /it may be c-lab-1, c-lab-10$/],
-  ["c-twice", /it may be main\/c-twice, other\/c-twice$/],
-  ["staging", /no cluster is called so$/],
+  ["lab", /"lab" matches c-lab-1, c-lab-10$/],
+  ["c-twice", /"c-twice" matches main\/c-twice, other\/c-twice$/],
+  ["staging", /no cluster has this name$/],
   [" ", /the name is empty$/],
 ];
 for (const [written, message] of failures) {

@@ -43,7 +43,7 @@ const templates = [
 for (const { template, object } of templates) {
   Deno.test(`readBucketList() ${object === undefined ? "refuses" : "understands"} ${template}`, async () => {
     const list = readBucketList(JSON.stringify({ buckets: [{ ...bucket, objectNameTemplate: template }] }));
-    if (object === undefined) await assert.rejects(list, /objectNameTemplate must have \.ClusterId/);
+    if (object === undefined) await assert.rejects(list, /objectNameTemplate must contain \.ClusterId/);
     else assert.equal(await (await list).buckets[0]?.objectName("c-lab"), object);
   });
 }
@@ -57,8 +57,8 @@ Deno.test("readBucketList() leaves out a bucket that is wrong, and says why", as
   const { buckets, problems } = await readBucketList(JSON.stringify({ buckets: list }));
   assert.equal(buckets.length, 1);
   assert.deepEqual(problems, [
-    "buckets[0].endpoint must be a host, with a port where it has another one",
-    "buckets[1].objectNameTemplate must have .ClusterId, with | sha256sum or without, and no other words",
+    "buckets[0].endpoint must be a host, optionally with a port",
+    "buckets[1].objectNameTemplate must contain .ClusterId, optionally with | sha256sum, and no other template code",
   ]);
 });
 

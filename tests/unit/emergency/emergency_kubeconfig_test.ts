@@ -121,7 +121,7 @@ Deno.test("emergencyKubeconfig() has the authority that was believed at the firs
 Deno.test("emergencyKubeconfig() says that it leads elsewhere than the facts", async () => {
   const { notes } = await made(written({ of: { server: "https://elsewhere.example" } }));
   assert.deepEqual(notes, [
-    'they are for "https://elsewhere.example", where the facts of c-lab have "https://api.example.net:6443"',
+    'they are for "https://elsewhere.example", but the facts of c-lab contain "https://api.example.net:6443"',
   ]);
 });
 
@@ -136,11 +136,11 @@ const refused: {
     name: "a token without an address",
     text: token,
     cluster: null,
-    says: /a token, and no fact has the address/,
+    says: /a token, but no fact contains the URL/,
   },
-  { name: "a sentence", text: `this is ${token}`, says: /no kubeconfig and no token/ },
-  { name: "broken YAML", text: `clusters: [${token}`, says: /no kubeconfig and no token/ },
-  { name: "an empty mapping", text: "{}", says: /does not say which of its contexts is meant/ },
+  { name: "a sentence", text: `this is ${token}`, says: /neither a kubeconfig nor a token/ },
+  { name: "broken YAML", text: `clusters: [${token}`, says: /neither a kubeconfig nor a token/ },
+  { name: "an empty mapping", text: "{}", says: /several contexts and no current-context/ },
   {
     name: "a context without a user",
     text: written({ more: { users: [] } }),
@@ -154,33 +154,33 @@ const refused: {
   {
     name: "a server without TLS",
     text: written({ of: { server: "http://api.example.net" } }),
-    says: /not an address that begins with https/,
+    says: /not a URL that begins with https/,
   },
   {
     name: "a server with a password",
     text: written({ of: { server: "https://a:b@api.example.net" } }),
-    says: /not an address that begins with https/,
+    says: /not a URL that begins with https/,
   },
   {
     name: "trust in anybody",
     text: written({ of: { "insecure-skip-tls-verify": true } }),
-    says: /insecure-skip-tls-verify: it would trust anybody/,
+    says: /insecure-skip-tls-verify: any server could pose as the cluster/,
   },
   {
     name: "a file of another machine",
     text: written({ of: { "certificate-authority": "/etc/ca.crt" } }),
-    says: /certificate-authority: a file of another machine/,
+    says: /certificate-authority: the file is on another machine/,
   },
   {
     name: "a broken authority",
     text: written({ of: { "certificate-authority-data": "AAAA" } }),
-    says: /is not PEM in base64/,
+    says: /is not base64-encoded PEM/,
   },
   {
     name: "a program that may not be started",
     text: written({ user: { exec: { apiVersion: "client.authentication.k8s.io/v1", command: "sh" } } }),
     code: "not_allowed",
-    says: /exec\.command is "sh", which allowExec does not name/,
+    says: /exec\.command is "sh", which is not in allowExec/,
   },
   {
     name: "a program with a path",

@@ -30,13 +30,13 @@ const damaged: { readonly name: string; readonly bytes: Uint8Array; readonly say
   {
     name: "half of it",
     bytes: bytesOf(`{"secrets":[{"data":"${secret}`),
-    says: "not JSON, or not all of it",
+    says: "incomplete or not JSON",
   },
   { name: "bytes", bytes: Uint8Array.of(0xff, 0xfe, 0), says: "it is not text" },
   { name: "a list", bytes: bytesOf("[]"), says: "no list of secrets" },
   { name: "another shape", bytes: bytesOf('{"secrets":{"data":"x"}}'), says: "no list of secrets" },
   { name: "an empty list", bytes: bytesOf('{"secrets":[]}'), says: "no secret with data" },
-  { name: "the token itself", bytes: bytesOf(secret), says: "not JSON, or not all of it" },
+  { name: "the token itself", bytes: bytesOf(secret), says: "incomplete or not JSON" },
   {
     name: "too many",
     bytes: bytesOf(JSON.stringify({ secrets: Array(5001).fill({ data: "x" }) })),

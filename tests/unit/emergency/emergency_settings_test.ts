@@ -24,8 +24,8 @@ Deno.test("emergencySchema() takes buckets, and a Passbolt", () => {
 });
 
 const wrong: { readonly name: string; readonly value: unknown; readonly says: RegExp }[] = [
-  { name: "nothing", value: {}, says: /^must have buckets or passbolt/ },
-  { name: "no bucket", value: { buckets: [] }, says: /^must have buckets or passbolt/ },
+  { name: "nothing", value: {}, says: /^must contain buckets or passbolt/ },
+  { name: "no bucket", value: { buckets: [] }, says: /^must contain buckets or passbolt/ },
   {
     name: "another scheme",
     value: { buckets: [{ ...bucket, endpoint: "ftp://s3.example.net" }] },
@@ -39,12 +39,12 @@ const wrong: { readonly name: string; readonly value: unknown; readonly says: Re
   {
     name: "an endpoint with a key",
     value: { buckets: [{ ...bucket, endpoint: "https://KEY@s3.example.net" }] },
-    says: /^buckets\[0\]\.endpoint must have no user inside/,
+    says: /^buckets\[0\]\.endpoint must not contain a user/,
   },
   {
     name: "an endpoint without TLS, as a warning",
     value: { buckets: [{ ...bucket, endpoint: "http://s3.example.net" }] },
-    says: /^warning: buckets\[0\]\.endpoint is spoken to without TLS/,
+    says: /^warning: buckets\[0\]\.endpoint uses no TLS/,
   },
   {
     name: "an empty bucket",

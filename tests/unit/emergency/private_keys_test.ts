@@ -43,10 +43,10 @@ Deno.test("PrivateKeys reads several keys, and keys that are not armored", async
 });
 
 const noKeys = [
-  { name: "nothing", text: "", says: "it is no private key" },
-  { name: "a sentence", text: "SECRET words", says: "it is no private key" },
+  { name: "nothing", text: "", says: "it is not a private key" },
+  { name: "a sentence", text: "SECRET words", says: "it is not a private key" },
   { name: "a public key", text: bob.publicKey, says: "it is a public key" },
-  { name: "half a key", text: bob.privateKey.slice(0, 300), says: "it is no private key" },
+  { name: "half a key", text: bob.privateKey.slice(0, 300), says: "it is not a private key" },
 ];
 for (const { name, text, says } of noKeys) {
   Deno.test(`PrivateKeys.read() refuses ${name}`, async () => {
@@ -59,13 +59,17 @@ for (const { name, text, says } of noKeys) {
 }
 
 const messages = [
-  { name: "junk", data: "junk", problem: "it is no OpenPGP message" },
-  { name: "base64 of junk", data: btoa("junk"), problem: "it is no OpenPGP message" },
-  { name: "armor around nothing", data: "-----BEGIN PGP MESSAGE-----", problem: "it is no OpenPGP message" },
+  { name: "junk", data: "junk", problem: "it is not an OpenPGP message" },
+  { name: "base64 of junk", data: btoa("junk"), problem: "it is not an OpenPGP message" },
+  {
+    name: "armor around nothing",
+    data: "-----BEGIN PGP MESSAGE-----",
+    problem: "it is not an OpenPGP message",
+  },
   {
     name: "a message that was changed",
     data: changed(await messageFor(bob.publicKey)),
-    problem: "it is for our key, and damaged",
+    problem: "it is for your key but damaged",
   },
   {
     name: "a message of which the end is missing",
@@ -73,17 +77,17 @@ const messages = [
       /(\n[^\n=]{60}){20}(?=\n[^\n]+\n=)/,
       "",
     ),
-    problem: "it is no OpenPGP message",
+    problem: "it is not an OpenPGP message",
   },
   {
     name: "a message for a password",
     data: String(await encrypt({ message: await createMessage({ text: "TEXT" }), passwords: ["password"] })),
-    problem: "it is encrypted for no key",
+    problem: "it has no recipient",
   },
   {
     name: "a message that is not encrypted",
     data: (await createMessage({ text: "TEXT" })).armor(),
-    problem: "it is encrypted for no key",
+    problem: "it has no recipient",
   },
   {
     name: "a small message that is 20 MB when unpacked",
@@ -119,11 +123,11 @@ Deno.test("openSecrets() names the keys for which all is", async () => {
   ];
   await assert.rejects(openSecrets(foreign, keys, options), (error: Error) => {
     assert.ok(isPosternError(error, "auth"));
-    assert.match(error.message, /for other keys than ours \([0-9A-F]{16}, a hidden key\)$/);
+    assert.match(error.message, /for other keys \([0-9A-F]{16}, a hidden key\)$/);
     assert.ok(error.hint?.includes(keys.fingerprint));
     return true;
   });
-  await assert.rejects(openSecrets(["junk"], keys, options), /it is no OpenPGP message$/);
+  await assert.rejects(openSecrets(["junk"], keys, options), /it is not an OpenPGP message$/);
 });
 
 Deno.test("openSecrets() ends with its signal", async () => {

@@ -94,7 +94,7 @@ Deno.test("fetchEmergencyCredentials() asks one bucket after the other, and tell
   assert.equal(outcome.text, "THE-TOKEN");
   assert.match(
     outcome.notes.join("\n"),
-    /^nothing of c-lab is in "second" at .*\n.*"first" at .* refuses us/,
+    /^"second" at .* has no credentials of c-lab\n.*"first" at .* denies access/,
   );
 });
 
@@ -154,7 +154,7 @@ Deno.test("fetchEmergencyCredentials() says which secrets others may read, and g
     modes: { "/pass": 0o640 },
   });
   assert.ok("text" in outcome, String(outcome));
-  assert.deepEqual(said, ['others may read "/pass": chmod 600 it']);
+  assert.deepEqual(said, ['other users may read "/pass": chmod 600 "/pass"']);
 });
 
 Deno.test("fetchEmergencyCredentials() asks nobody for a passphrase where there is nothing to open", async () => {
@@ -179,13 +179,13 @@ const failures: readonly {
     name: "nothing anywhere",
     lab: { buckets: { one: missing, two: missing } },
     code: "name_not_found",
-    says: /nothing of it is in "one" at .*, "two" at /,
+    says: /they are not in "one" at .*, "two" at /,
   },
   {
     name: "one that refuses and one that has nothing",
     lab: { buckets: { one: missing, two: denied } },
     code: "auth",
-    says: /2 places asked\n.*"two" .* refuses us .*\nnothing in "one" at /,
+    says: /2 places searched\n.*"two" .* denies access .*\nnothing in "one" at /,
   },
   {
     name: "one that refuses",
@@ -197,7 +197,7 @@ const failures: readonly {
     name: "an access key of two words",
     lab: { buckets: { one: found }, files: { "/access": "KEY and more" } },
     code: "config",
-    says: /^Cannot use "\/access": it is not one word$/,
+    says: /^Cannot use "\/access": it is not a single word$/,
   },
   {
     name: "an access key that is missing",
@@ -213,7 +213,7 @@ const failures: readonly {
       typed: ["a", "b", "c", passphrase],
     },
     code: "auth",
-    says: /its passphrase is not known$/,
+    says: /no passphrase is given$/,
   },
 ];
 for (const { name, lab, code, says } of failures) {

@@ -47,7 +47,7 @@ Deno.test("signInToCatalogues() says what to look at where nobody answers", asyn
   await using update = new UpdateWorld({ files: { "/config/config.yaml": config } });
   const { log, memory } = update.signIn;
   memory.network.faults.set("127.0.0.1", new PosternError("refused", "Cannot reach 127.0.0.1:8080: refused"));
-  const hint = 'check the address of the catalogue "main", and whether a transport leads there: via';
+  const hint = 'check the URL of the catalogue "main", and set via if it needs a transport';
   const told = { code: "refused", message: "Cannot reach 127.0.0.1:8080: refused", hint };
   await assert.rejects(signInToCatalogues(update.world, {}, { log, signal }), told);
 });

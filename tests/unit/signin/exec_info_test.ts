@@ -21,8 +21,8 @@ Deno.test("readExecInfo() takes what a client tells of the cluster", () => {
 });
 
 const bad: readonly { name: string; text: string; message: RegExp }[] = [
-  { name: "no JSON", text: "s3cret", message: /it is no ExecCredential$/ },
-  { name: "another kind", text: '{"kind":"Pod"}', message: /it is no ExecCredential$/ },
+  { name: "no JSON", text: "s3cret", message: /it is not an ExecCredential$/ },
+  { name: "another kind", text: '{"kind":"Pod"}', message: /it is not an ExecCredential$/ },
   { name: "an old version", text: written({}, `${version}alpha1`), message: /neither v1 nor v1beta1$/ },
   { name: "no server", text: written({ cluster: {} }), message: /it has no server$/ },
   {
@@ -33,7 +33,7 @@ const bad: readonly { name: string; text: string; message: RegExp }[] = [
   {
     name: "TLS that is not checked",
     text: written({ cluster: { server: "https://a", "insecure-skip-tls-verify": true } }),
-    message: /TLS is not to be checked$/,
+    message: /the kubeconfig disables TLS verification$/,
   },
 ];
 for (const { name, text, message } of bad) {

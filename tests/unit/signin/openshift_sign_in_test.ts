@@ -148,7 +148,7 @@ Deno.test("signInToOpenShift() ends at once where no browser can be opened", asy
   await using world = new ClusterWorld({ POSTERN_BROWSER: "" });
   await assert.rejects(world.signIn(), (error) => {
     assert.ok(isPosternError(error, "auth"));
-    assert.match(error.hint ?? "", /\/oauth\/token\/request with any browser.*--token-file/);
+    assert.match(error.hint ?? "", /\/oauth\/token\/request in any browser.*--token-file/);
     return true;
   });
   assert.deepEqual(world.oauth.authorizations, []);
@@ -178,26 +178,26 @@ const failures: readonly {
     name: "a cluster without an OAuth server",
     lie: ({ lies }) => lies.discovery = { status: 404, body: "not found" },
     code: "auth",
-    message: /it does not say where \(status 404\)$/,
+    message: /the API server names no OAuth server \(status 404\)$/,
   },
   {
     name: "a page in place of the document",
     lie: ({ lies }) => lies.discovery = { body: "<html>" },
     code: "auth",
-    message: /it does not say where \(status 200\)$/,
+    message: /the API server names no OAuth server \(status 200\)$/,
   },
   {
     name: "a page to sign in that is not https",
     lie: ({ lies }) =>
       lies.discovery = { body: '{"authorization_endpoint":"http://x.example","token_endpoint":"https://x"}' },
     code: "protocol",
-    message: /it names a page that is not https$/,
+    message: /it refers to a page without https$/,
   },
   {
     name: "a token endpoint that answers something else",
     lie: ({ lies }) => lies.tokenAnswer = { body: "<html>" },
     code: "protocol",
-    message: /its answer is not one of/,
+    message: /its response is not OpenID Connect/,
   },
   {
     name: "a code that is not taken",

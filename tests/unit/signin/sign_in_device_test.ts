@@ -73,7 +73,7 @@ const ends = [
     name: "is answered nonsense",
     answer: { body: "<html>device-secret" },
     code: "protocol",
-    says: /not one of OpenID/,
+    says: /not OpenID Connect/,
   },
 ] as const;
 for (const { name, answer, code, says } of ends) {
@@ -126,16 +126,20 @@ Deno.test("signIn() by device goes on where the provider is out of order for a m
 });
 
 const codes = [
-  { name: "a code that a terminal would obey", answer: { user_code: "\u001b[2J" }, says: /no text to type/ },
+  {
+    name: "a code that a terminal would obey",
+    answer: { user_code: "\u001b[2J" },
+    says: /contains invalid characters/,
+  },
   {
     name: "a page that is not https",
     answer: { verification_uri: "http://example.net/" },
-    says: /not https/,
+    says: /without https/,
   },
   {
     name: "a page that is a program",
     answer: { verification_uri_complete: "javascript:alert(1)" },
-    says: /not https/,
+    says: /without https/,
   },
 ];
 for (const { name, answer, says } of codes) {

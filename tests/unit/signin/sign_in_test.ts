@@ -127,12 +127,12 @@ const interruptions: readonly {
   {
     name: "the clock of this machine is wrong",
     cause: ({ lies }) => lies.claims = { exp: Date.UTC(2025, 11, 31) / 1000 },
-    says: /its token is not valid at this time$/,
+    says: /its token is not valid at the current time$/,
   },
   {
     name: "the provider's keys are not to be had",
     cause: ({ lies, issuer }) => lies.metadata = { jwks_uri: `${issuer}/away` },
-    says: /its answer is not one of/,
+    says: /its response is not OpenID Connect/,
   },
 ];
 for (const { name, cause, says } of interruptions) {
@@ -225,12 +225,12 @@ const lies: readonly { readonly name: string; readonly lies: OidcLies; readonly 
   {
     name: "that has expired",
     lies: { claims: { exp: Date.UTC(2025, 11, 31) / 1000 } },
-    says: /not valid at this time/,
+    says: /not valid at the current time/,
   },
   {
     name: "that is not valid yet",
     lies: { claims: { nbf: Date.UTC(2026, 0, 2) / 1000 } },
-    says: /not valid at this time/,
+    says: /not valid at the current time/,
   },
   { name: "without an end", lies: { claims: { exp: undefined } }, says: /"exp"/ },
   { name: "with a wrong signature", lies: { signsWithOtherKey: true }, says: /signature/ },
@@ -251,17 +251,17 @@ const lies: readonly { readonly name: string; readonly lies: OidcLies; readonly 
   {
     name: "in an answer that is HTML",
     lies: { tokenAnswer: { body: "<html>access-secret" } },
-    says: /not one of OpenID/,
+    says: /not OpenID Connect/,
   },
   {
     name: "in an answer that is half JSON",
     lies: { tokenAnswer: { fields: [["Content-Type", "application/json"]], body: '{"access-secret' } },
-    says: /not one of OpenID/,
+    says: /not OpenID Connect/,
   },
   {
     name: "in an answer that failed",
     lies: { tokenAnswer: { status: 500, body: "access-secret" } },
-    says: /it answered 500$/,
+    says: /the provider returned 500$/,
   },
   {
     name: "in a refusal that has no words",
@@ -291,15 +291,15 @@ const providers = [
   {
     name: "whose page is a program",
     metadata: { authorization_endpoint: "file:///bin/sh" },
-    says: /not https/,
+    says: /without https/,
   },
   {
     name: "whose page is not https",
     metadata: { authorization_endpoint: "http://example.net/" },
-    says: /not https/,
+    says: /without https/,
   },
-  { name: "that tells no page", metadata: { authorization_endpoint: undefined }, says: /not https/ },
-  { name: "whose issuer is no address", metadata: { issuer: "." }, says: /not one of OpenID Connect/ },
+  { name: "that tells no page", metadata: { authorization_endpoint: undefined }, says: /without https/ },
+  { name: "whose issuer is no address", metadata: { issuer: "." }, says: /not OpenID Connect/ },
   { name: "that tells no keys", metadata: { jwks_uri: undefined }, says: /jwks_uri/ },
 ];
 for (const { name, metadata, says } of providers) {
@@ -372,7 +372,7 @@ Deno.test("signIn() says when its port is taken, and by whom", async () => {
     assert.ok(isPosternError(error, "config"));
     assert.equal(
       error.message,
-      "Cannot wait for the sign-in: port 18000 is in use by another postern that waits for a sign-in",
+      "Cannot wait for the sign-in: port 18000 is in use by another postern process that waits for a sign-in",
     );
     assert.match(error.hint ?? "", /--device/);
     assert.equal(exitCode(error), 1);
@@ -419,7 +419,7 @@ Deno.test("signIn() waits for a person five minutes", async () => {
   const refused = assert.rejects(asked, (error) => {
     assert.ok(isPosternError(error, "timeout"));
     assert.equal(exitCode(error), 5);
-    assert.match(error.message, /nobody did within 300 s/);
+    assert.match(error.message, /no sign-in within 300 s/);
     return true;
   });
   await sent;
@@ -458,7 +458,10 @@ Deno.test("signIn() of two at once asks the person once", async () => {
   assert.equal(one?.idToken, two?.idToken);
   assert.deepEqual([one?.from, two?.from].sort(), ["cache", "person"]);
   assert.equal(signing.opened.length, 1);
-  assert.equal(signing.said.match(/another postern is signing in at \S+ now: waiting for it\n/g)?.length, 1);
+  assert.equal(
+    signing.said.match(/waiting for another postern process that is signing in at \S+\n/g)?.length,
+    1,
+  );
 });
 
 Deno.test("signIn() is not kept from its token by a disk that takes none", async () => {
@@ -469,7 +472,7 @@ Deno.test("signIn() is not kept from its token by a disk that takes none", async
   signing.parts.world.files.replace = full;
   const asked = signIn(signing.options, signing.parts, { signal });
   const address = await shown(signing);
-  assert.match(signing.said, /no browser could be started \(Cannot write: the disk is full\)/);
+  assert.match(signing.said, /cannot start a browser \(Cannot write: the disk is full\)/);
   await signing.comeBack(address);
   assert.equal((await asked).from, "person");
   const events = signing.log.lines.map(({ event }) => event);
@@ -484,7 +487,7 @@ async function untilSaid(signing: SignInWorld, text: string): Promise<void> {
 }
 
 async function shown(signing: SignInWorld): Promise<string> {
-  await untilSaid(signing, "no browser");
+  await untilSaid(signing, "start a browser");
   return /^http.*$/m.exec(signing.said)?.[0] ?? "";
 }
 

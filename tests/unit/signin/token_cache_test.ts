@@ -190,7 +190,7 @@ for (const { name, text, code } of unusable) {
     const world = new MemoryWorld({ files: { "/token": text } });
     await assert.rejects(givenToken({ file: "/token" }, world), (error) => {
       assert.ok(isPosternError(error, code));
-      assert.match(error.message, /^Cannot use the token from "\/token": it holds /);
+      assert.match(error.message, /^Cannot use the token from "\/token": it is /);
       assert.doesNotMatch(Deno.inspect(error), /secret/);
       return true;
     });
@@ -202,7 +202,7 @@ Deno.test("givenToken() says when a token has expired", async () => {
   signing.memory.files.put("/token", await signing.server.idToken({ exp: Date.UTC(2025, 11, 31) / 1000 }));
   await assert.rejects(givenToken({ file: "/token" }, signing.world), (error) => {
     assert.ok(isPosternError(error, "auth"));
-    assert.equal(error.message, 'Cannot use the token from "/token": expired 2025-12-31T00:00:00.000Z');
+    assert.equal(error.message, 'Cannot use the token from "/token": it expired 2025-12-31T00:00:00.000Z');
     return true;
   });
 });

@@ -148,7 +148,7 @@ const refusals: {
   {
     name: "gives no clusters any more",
     cause: ({ lieutenant }) => void (lieutenant.clusters = []),
-    says: /gives no clusters, and 1 are stored/,
+    says: /returns no clusters, but 1 are stored/,
   },
   {
     name: "takes no token, where only a person could sign in again",
@@ -156,7 +156,7 @@ const refusals: {
       lieutenant.refuses = () => true;
       server.refreshTokens.clear();
     },
-    says: /without asking a person/,
+    says: /the sign-in needs a user at a terminal/,
   },
 ];
 for (const { name, cause, says } of refusals) {

@@ -132,16 +132,16 @@ Deno.test("updateCatalogues() takes what was stored with a wrong clock for old",
 });
 
 const empties = [
-  { name: "no cluster", clusters: [], says: /: http:\S+ gives no clusters, and 2 are stored$/ },
+  { name: "no cluster", clusters: [], says: /: http:\S+ returns no clusters, but 2 are stored$/ },
   {
     name: "only clusters that ask not to be listed",
     clusters: [{ id: "c-a", facts: { kharonIgnore: "true" } }],
-    says: /gives no clusters besides 1 with kharonIgnore, and 2 are stored$/,
+    says: /returns no clusters except 1 with kharonIgnore, but 2 are stored$/,
   },
   {
     name: "nothing that is a cluster",
     clusters: [[], 5],
-    says: /gives no clusters, and 2 are stored: cluster number 1 is left out: it is not an object$/,
+    says: /returns no clusters, but 2 are stored: cluster number 1 is left out: it is not an object$/,
   },
 ];
 for (const { name, clusters, says } of empties) {
@@ -156,7 +156,7 @@ for (const { name, clusters, says } of empties) {
       const { catalogues: [failed], instances } = await update.update({ isDryRun });
       assert.ok(failed && "error" in failed && failed.error.code === "protocol");
       assert.match(failed.error.message, says);
-      assert.match(failed.error.hint ?? "", /--allow-empty; the catalogue of 0s ago is kept$/);
+      assert.match(failed.error.hint ?? "", /--allow-empty; postern keeps the catalogue of 0s ago$/);
       assert.deepEqual(instances, []);
     }
     assert.equal((await stored(update))[0]?.clusters.length, 2);
@@ -170,7 +170,7 @@ Deno.test("updateCatalogues() says when a catalogue comes from elsewhere than be
   const other = `catalogues:\n  - { lieutenant: "http://localhost:8080" }\n`;
   update.signIn.memory.files.put(path, other);
   const { notes } = only(await update.update());
-  assert.deepEqual(notes, [`catalogue main: it was of ${lieutenant}/ before`]);
+  assert.deepEqual(notes, [`catalogue main: its source was ${lieutenant}/ before`]);
 });
 
 const failures = [
@@ -188,7 +188,7 @@ for (const { name, answer, code } of failures) {
     update.lieutenant.answer = answer;
     const [none] = (await update.update()).catalogues;
     assert.ok(none && "error" in none);
-    assert.doesNotMatch(none.error.hint ?? "", /ago is kept/);
+    assert.doesNotMatch(none.error.hint ?? "", /postern keeps/);
     update.lieutenant.answer = undefined;
     await update.update();
     await update.signIn.memory.clock.advance(3 * 3_600_000);
@@ -197,7 +197,7 @@ for (const { name, answer, code } of failures) {
     const [failed] = (await update.update()).catalogues;
     assert.ok(failed && "error" in failed);
     assert.equal(failed.error.code, code);
-    assert.match(failed.error.hint ?? "", /the catalogue of 3h ago is kept$/);
+    assert.match(failed.error.hint ?? "", /postern keeps the catalogue of 3h ago$/);
     assert.equal((await stored(update))[0]?.clusters.length, 2);
   });
 }
@@ -229,7 +229,7 @@ Deno.test("updateCatalogues() says when others may read the file of a token", as
   await using update = worldWith();
   update.signIn.memory.files.put("/token", "some-token\n", 0o644);
   assert.deepEqual(only(await update.update({ token: { file: "/token" } })).notes, [
-    'others may read the token in "/token": chmod 600 /token',
+    'other users may read the token in "/token": chmod 600 /token',
   ]);
 });
 
@@ -278,7 +278,7 @@ const inventory = JSON.stringify({ version: 1, clusters: [cluster("c-k", "jump9"
 
 Deno.test("importKharon() takes over what kharon has left, until something of our own is fetched", async () => {
   await using update = worldWith();
-  await assert.rejects(update.importKharon(), /has nothing of kharon/);
+  await assert.rejects(update.importKharon(), /contains no files of kharon/);
   update.signIn.memory.files.put("//io.vshn.kharon/inventory.json", inventory);
   const { routes, source } = only(await update.importKharon());
   assert.deepEqual(routes.map(({ pattern, jumphost }) => [pattern, jumphost]), [[
@@ -290,7 +290,7 @@ Deno.test("importKharon() takes over what kharon has left, until something of ou
   const [untouched] = (await update.importKharon({ ifOlderThan: 10 ** 13 })).catalogues;
   assert.ok(untouched && "isFresh" in untouched);
   assert.deepEqual(only(await update.update()).changes.clusters, { added: ["c-a", "c-b"], removed: ["c-k"] });
-  await assert.rejects(update.importKharon(), /a catalogue "main" of 0s ago is stored already/);
+  await assert.rejects(update.importKharon(), /postern has already stored "main" \(0s ago\)/);
 });
 
 Deno.test("importKharon() says that a configuration that counts no catalogue takes none over", async () => {
@@ -298,7 +298,10 @@ Deno.test("importKharon() says that a configuration that counts no catalogue tak
   update.signIn.memory.files.put("//io.vshn.kharon/inventory.json", inventory);
   await assert.rejects(update.importKharon(), (error) => {
     assert.ok(isPosternError(error, "config"));
-    assert.match(error.message, /^Cannot import: the configuration counts no catalogue$/);
+    assert.match(
+      error.message,
+      /^Cannot import the catalogue: the configuration has an empty list of catalogues$/,
+    );
     return true;
   });
 });

@@ -22,6 +22,6 @@ const outside = [
 for (const { name, files, values } of outside) {
   Deno.test(`inClusterContext() says that this is no pod of a cluster: ${name}`, async () => {
     const asked = inClusterContext({ files: new MemoryFiles(files), process: env(values) });
-    await assert.rejects(asked, { code: "config", hint: "give --kubeconfig FILE" });
+    await assert.rejects(asked, { code: "config", hint: "name a kubeconfig: --kubeconfig FILE" });
   });
 }

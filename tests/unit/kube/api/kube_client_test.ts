@@ -151,7 +151,7 @@ const failures: readonly {
     code: "name_not_found",
     message: /pods "x" not found/,
   },
-  { name: "409", answer: { status: 409 }, code: "protocol", message: /answers 409/ },
+  { name: "409", answer: { status: 409 }, code: "protocol", message: /returned 409/ },
   {
     name: "what is no JSON",
     answer: { status: 200, body: "<html>" },
@@ -162,7 +162,7 @@ const failures: readonly {
     name: "429 that asks for too long",
     answer: { status: 429, fields: [["Retry-After", "3600"]] },
     code: "unreachable",
-    message: /answers 429/,
+    message: /returned 429/,
   },
   {
     name: "interim responses without end",
@@ -218,12 +218,12 @@ for (
 
 Deno.test("KubeClient gives up after three more attempts, and does not repeat a POST after a 500", async () => {
   await using world = await kubeWorld({ answer: () => ({ status: 500 }) });
-  const asked = assert.rejects(world.client.json({ path: "/" }, { signal }), /answers 500/);
+  const asked = assert.rejects(world.client.json({ path: "/" }, { signal }), /returned 500/);
   for (let times = 0; times < 10; times++) await world.clock.advance(500);
   await asked;
   assert.equal(world.api.requests.length, 4);
-  assert.match(world.client.status().lastError ?? "", /answers 500/);
-  await assert.rejects(world.client.json({ method: "POST", path: "/" }, { signal }), /answers 500/);
+  assert.match(world.client.status().lastError ?? "", /returned 500/);
+  await assert.rejects(world.client.json({ method: "POST", path: "/" }, { signal }), /returned 500/);
   assert.equal(world.api.requests.length, 5);
 });
 
@@ -369,7 +369,7 @@ Deno.test("KubeClient.stream() gives pieces until the end, and fails where nothi
   await using stream = await world.client.stream({ path: "/w", silence: 1000 }, { signal });
   assert.ok(stream.read);
   assert.equal(new TextDecoder().decode(await stream.read()), '{"a":1}\n');
-  const next = assert.rejects(stream.read(), /nothing came for 1 s/);
+  const next = assert.rejects(stream.read(), /no data for 1 s/);
   await world.clock.advance(1000);
   await next;
   assert.equal(world.api.open, 0);

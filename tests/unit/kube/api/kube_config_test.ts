@@ -156,7 +156,7 @@ const unread: readonly { name: string; value: string; says: RegExp }[] = [
     value: "'a' hidden",
     says: /Unexpected scalar .* at line 3, column [0-9]+$/,
   },
-  { name: "a tag that is none", value: "!hidden! a", says: /a tag .* at line 3, column [0-9]+$/ },
+  { name: "a tag that is none", value: "!hidden! a", says: /unknown tag .* at line 3, column [0-9]+$/ },
   { name: "a text without its end", value: '"hidden', says: /Missing closing .* at line 4, column 1$/ },
 ];
 for (const { name, value, says } of unread) {

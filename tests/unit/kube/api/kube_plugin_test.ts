@@ -109,7 +109,7 @@ Deno.test("a credential plugin that hangs is ended after a minute; who waits for
   });
   const asked = assert.rejects(world.client.json({ path: "/" }, { signal }), (error: PosternError) => {
     assert.equal(error.code, "timeout");
-    assert.match(error.message, /the credential plugin "kubelogin" still runs after 20 s$/);
+    assert.match(error.message, /the credential plugin "kubelogin" is still running after 20 s$/);
     assert.equal(world.client.status().signingInWith, "kubelogin");
     return true;
   });
@@ -148,20 +148,24 @@ const failures: readonly {
   {
     name: "fails, with the last that it said",
     run: { code: 3, stdout: "", stderr: "warning\nno session: \u001b[31mlog in\n" },
-    message: /it ended with 3: no session: \?\[31mlog in$/,
+    message: /it exited with status 3: no session: \?\[31mlog in$/,
   },
-  { name: "prints nothing", run: { code: 0, stdout: "", stderr: "" }, message: /printed no ExecCredential$/ },
+  {
+    name: "prints nothing",
+    run: { code: 0, stdout: "", stderr: "" },
+    message: /output is not an ExecCredential$/,
+  },
   {
     name: "prints something else",
     run: printed({ token: "t" }, { kind: "Pod" }),
-    message: /no ExecCredential$/,
+    message: /not an ExecCredential$/,
   },
   {
     name: "answers in another version",
     run: printed({ token: "t" }, { apiVersion: "client.authentication.k8s.io/v1beta1" }),
-    message: /another version than the kubeconfig's/,
+    message: /a different apiVersion than the kubeconfig/,
   },
-  { name: "gives nothing", run: printed({}), message: /neither token nor certificate$/ },
+  { name: "gives nothing", run: printed({}), message: /neither a token nor a certificate$/ },
   {
     name: "gives half a certificate",
     run: printed({ clientCertificateData: "x" }),
@@ -170,17 +174,17 @@ const failures: readonly {
   {
     name: "gives a token of two lines",
     run: printed({ token: "a\nb" }),
-    message: /its token is not one word$/,
+    message: /its token is not a single word$/,
   },
   {
     name: "gives a token that ends at no time",
     run: printed({ token: "a", expirationTimestamp: "soon" }),
-    message: /expirationTimestamp is no time$/,
+    message: /expirationTimestamp is not a valid time$/,
   },
   {
     name: "wants a terminal",
     exec: { ...plugin, interactiveMode: "Always" },
-    message: /wants to ask at a terminal, and there is none$/,
+    message: /it requires a terminal$/,
   },
 ];
 for (const { name, run = printed({ token: "t" }), exec = plugin, message } of failures) {
@@ -204,7 +208,7 @@ Deno.test("a credential plugin that is missing is told with the kubeconfig's own
   });
   await assert.rejects(world.client.json({ path: "/" }, { signal }), (error: PosternError) => {
     assert.equal(error.code, "config");
-    assert.match(error.message, /no such program, which the kubeconfig names to sign in/);
+    assert.match(error.message, /no such program; the kubeconfig uses it to sign in/);
     assert.equal(error.hint, "get it from the shop");
     return true;
   });
@@ -219,7 +223,7 @@ Deno.test("a credential plugin that may not be started says what helps, and not 
   });
   await assert.rejects(world.client.json({ path: "/" }, { signal }), {
     code: "not_allowed",
-    message: 'Cannot run "kubelogin": refused, which the kubeconfig names to sign in',
+    message: 'Cannot run "kubelogin": refused; the kubeconfig uses it to sign in',
     hint: "restart",
   });
 });

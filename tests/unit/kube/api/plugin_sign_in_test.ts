@@ -46,19 +46,20 @@ const failures: readonly {
     name: "ended with a failure",
     run: () => () => Promise.resolve(failed),
     code: "auth",
-    message: /^Cannot sign in with the credential plugin "kubelogin": it ended with 1: the window was closed/,
+    message:
+      /^Cannot sign in with the credential plugin "kubelogin": it exited with status 1: the window was closed/,
   },
   {
     name: "printed nothing of use",
     run: () => () => Promise.resolve({ code: 0, stdout: "hello", stderr: "" }),
     code: "auth",
-    message: /it printed no ExecCredential/,
+    message: /its output is not an ExecCredential/,
   },
   {
     name: "printed without end",
     run: () => () => Promise.reject(new PosternError("protocol", "Cannot take what the program says")),
     code: "auth",
-    message: /it printed more than 1048576 bytes/,
+    message: /its output exceeds 1048576 bytes/,
   },
   {
     name: "gave no answer in time",
@@ -73,7 +74,7 @@ const failures: readonly {
     answer: () => ({ status: 401 }),
     code: "auth",
     message:
-      /^Cannot sign in to the cluster "lab": its API server answers 401 to what the credential plugin "kubelogin" gave/,
+      /^Cannot sign in to the cluster "lab": its API server rejects the credentials of the credential plugin "kubelogin" with 401/,
   },
 ];
 for (const { name, run, answer, code, message, after = 0 } of failures) {
@@ -92,7 +93,7 @@ for (const { name, run, answer, code, message, after = 0 } of failures) {
     const later = await failure(world);
     assert.equal(later.message, `${said} (10m ago)`);
     assert.deepEqual([later.code, later.detail], [code, "sign_in"]);
-    assert.equal(later.hint, "connect to a name of this cluster again, or run: postern reload");
+    assert.equal(later.hint, "connect to this cluster again, or run: postern reload");
     assert.deepEqual([world.runs.length, world.api.requests.length], [1, sent]);
   });
 }

@@ -19,14 +19,14 @@ Deno.test("reviewToken() asks whose token it is, and for whom", async () => {
 });
 
 const refusals = [
-  { name: "a token that nobody knows", status: { error: "no" }, says: /does not know it/ },
-  { name: "an answer without a word", status: undefined, says: /does not know it/ },
+  { name: "a token that nobody knows", status: { error: "no" }, says: /the API server rejects it/ },
+  { name: "an answer without a word", status: undefined, says: /the API server rejects it/ },
   {
     name: "a token for others",
     status: { ...known, audiences: ["api"] },
-    says: /not meant for "konnectivity"/,
+    says: /its audience is not "konnectivity"/,
   },
-  { name: "an answer that leaves open for whom", status: known, says: /not meant for "konnectivity"/ },
+  { name: "an answer that leaves open for whom", status: known, says: /its audience is not "konnectivity"/ },
 ];
 for (const { name, status, says } of refusals) {
   Deno.test(`reviewToken() refuses ${name}, and does not repeat it`, async () => {

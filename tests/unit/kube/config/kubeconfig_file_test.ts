@@ -126,7 +126,7 @@ Deno.test("mergeKubeconfigFile() replaces a cluster of the same name that leads 
   });
   await assert.rejects(
     merge(files, "/k", kubeconfig, { force: false }),
-    (error) => isPosternError(error, "not_allowed") && /lead elsewhere: c-a$/.test(error.message),
+    (error) => isPosternError(error, "not_allowed") && /\(1 cluster\): c-a$/.test(error.message),
   );
   await merge(files, "/k", kubeconfig, { force: true });
   assert.match(await files.readText("/k"), /api\.c-a\.example\.net/);
@@ -153,7 +153,7 @@ for (const { what, entries, told } of elsewhere) {
       merge(files, "/k", kubeconfig, { force: false }),
       (error) =>
         isPosternError(error, "not_allowed") &&
-        error.message === `Cannot add to "/k": ${told} of the same name lead elsewhere: c-a`,
+        error.message === `Cannot add to "/k": it has different entries with the same name (${told}): c-a`,
     );
     assert.equal(await files.readText("/k"), mine);
     await merge(files, "/k", kubeconfig, { force: true });
@@ -299,7 +299,9 @@ for (const { name, entries } of aliasedElsewhere) {
     const files = new MemoryFiles({ "/k": entries });
     await assert.rejects(
       merge(files, "/k", kubeconfig, { force: false }),
-      (error) => isPosternError(error, "not_allowed") && /1 cluster of the same name/.test(error.message),
+      (error) =>
+        isPosternError(error, "not_allowed") &&
+        /different entries with the same name \(1 cluster\)/.test(error.message),
     );
     assert.equal(await files.readText("/k"), entries);
     await merge(files, "/k", kubeconfig, { force: true });

@@ -53,7 +53,7 @@ Deno.test("kubeconfigOf() calls cluster, context and user as the cluster is, and
     "current-context": "c-b",
   });
   assert.equal(notes.length, 1);
-  assert.match(notes[0] ?? "", /^c-none is left out: no fact has an address of its API/);
+  assert.match(notes[0] ?? "", /^c-none is left out: no fact contains an API URL/);
 });
 
 Deno.test("kubeconfigOf() gives Talos clusters kubelogin and their certificate authority", () => {
@@ -96,20 +96,20 @@ const withoutUser: readonly {
   {
     name: "a bad user",
     facts: { ...talos, login: { exec: exec("sh") } },
-    note: /no user: the fact login cannot be used/,
+    note: /no user: postern cannot use the fact login/,
   },
   {
     name: "a token",
     facts: { ...talos, login: { token: "s3cret" } },
-    note: /holds credentials: add --with-credentials/,
+    note: /contains credentials; to write them, add --with-credentials/,
   },
   {
     name: "kubelogin that is not allowed",
     facts: talos,
-    note: /allowExec does not name kubelogin/,
+    note: /kubelogin is not in allowExec/,
     options: { rulesFor: () => ({ allowExec: [] }) },
   },
-  { name: "nothing", facts: { talosApiURL: talos.talosApiURL }, note: /no fact says how to sign in/ },
+  { name: "nothing", facts: { talosApiURL: talos.talosApiURL }, note: /no fact describes a sign-in/ },
 ];
 for (const { name, facts, note, options = {} } of withoutUser) {
   Deno.test(`kubeconfigOf() tells of ${name}`, () => {

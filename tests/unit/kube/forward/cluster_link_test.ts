@@ -60,7 +60,7 @@ for (const host of names) {
     assert.equal(await answerOf(conn, pod), "answer");
     assert.deepEqual(steps, [
       "the Service shop/web of lab: web-1:8080",
-      "forwards to port 8080 of the pod shop/web-1",
+      "forwarding to port 8080 of the pod shop/web-1",
     ]);
     assert.deepEqual(lab.asked, ["web-1"]);
   });
@@ -180,7 +180,7 @@ Deno.test("ClusterLink follows a rollout in which every pod is gone when it is a
 
 const refused: readonly { host: string; port: number; code: ErrorCode; message: RegExp }[] = [
   { host: "none", port: 80, code: "name_not_found", message: /Service "shop\/none" in lab/ },
-  { host: "a.b.c.example", port: 80, code: "name_not_found", message: /no name of a cluster/ },
+  { host: "a.b.c.example", port: 80, code: "name_not_found", message: /not a cluster name/ },
   { host: "web", port: 81, code: "refused", message: /port 81 of .*web/ },
   { host: "idle", port: 80, code: "unreachable", message: /no ready endpoint/ },
   { host: "out", port: 80, code: "not_allowed", message: /the ExternalName "db\.example\.net"/ },

@@ -95,7 +95,7 @@ for (const { host, found } of hosts) {
     if (found) return;
     await assert.rejects(set.dial({ host, port: 80 }, { signal }), (error) => {
       assert.ok(error instanceof PosternError && error.code === "name_not_found");
-      assert.match(error.hint ?? "", /NAME\.CONTEXT\.k8s\.internal with one of: one, two$/);
+      assert.match(error.hint ?? "", /NAME\.CONTEXT\.k8s\.internal with one of these contexts: one, two$/);
       return true;
     });
   });

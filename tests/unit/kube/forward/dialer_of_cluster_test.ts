@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { formatTarget, PosternError, type Target } from "../../../../src/words/mod.ts";
-import { dialerOfCluster, expectWay } from "../../../../src/kube/forward/dialer_of_cluster.ts";
+import { dialerOfCluster, expectReachable } from "../../../../src/kube/forward/dialer_of_cluster.ts";
 import { FakeClock } from "../../../support/fake_clock.ts";
 import { MemoryFiles } from "../../../support/memory_files.ts";
 import { MemoryNetwork } from "../../../support/memory_network.ts";
@@ -69,7 +69,7 @@ for (const one of cases) {
   Deno.test(`dialerOfCluster() reaches the API server ${name}`, async () => {
     const { deps, asked } = depsWith(via);
     const url = proxy === undefined ? undefined : new URL(proxy);
-    expectWay(url, deps);
+    expectReachable(url, deps);
     // A proxy that refuses says nothing of the API server.
     const code = asks === "api.example.net:6443" ? "refused" : "unreachable";
     await assert.rejects(dialerOfCluster(url, deps)(api, { signal }), { code });
@@ -81,8 +81,8 @@ Deno.test("dialerOfCluster() goes nowhere where the door is the only way to it",
   const { deps, asked } = depsWith(undefined);
   for (const text of ["socks5://127.0.0.1:12000", "http://127.0.0.1:12000/"]) {
     const url = new URL(text);
-    const expected = { code: "config", message: /"lab".*proxy-url.*127\.0\.0\.1:12000, is this door itself/ };
-    assert.throws(() => expectWay(url, deps), expected);
+    const expected = { code: "config", message: /"lab".*proxy-url.*127\.0\.0\.1:12000, is this instance$/ };
+    assert.throws(() => expectReachable(url, deps), expected);
     await assert.rejects(dialerOfCluster(url, deps)(api, { signal }), expected);
   }
   assert.deepEqual(asked, []);

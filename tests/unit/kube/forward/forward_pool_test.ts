@@ -250,7 +250,7 @@ Deno.test("ForwardPool replaces a session that is there but dead", async () => {
   await all.clock.advance(2_000);
   await failed;
   assert.deepEqual(all.broken, [
-    'shop/web-0: Cannot go on with the pod "shop/web-0": nothing was heard for 15 s',
+    'shop/web-0: Cannot keep the connection to the pod "shop/web-0": no data for 15 s',
   ]);
   assert.equal(all.pool.status().broken, 1);
   const next = await all.open();
@@ -408,7 +408,7 @@ for (const { name, bytes } of garbage) {
     const failed = assert.rejects(conn.read(new Uint8Array(1)), (error: PosternError) => {
       assert.match(
         error.message,
-        name === "a close" ? /1011 gone/ : /Cannot go on with the pod "shop\/web-0"/,
+        name === "a close" ? /1011 gone/ : /Cannot keep the connection to the pod "shop\/web-0"/,
       );
       return true;
     });
