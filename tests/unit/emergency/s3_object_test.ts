@@ -72,7 +72,7 @@ const refusals: {
     answer: { status: 403, body: xml("AccessDenied") },
     code: "auth",
     says: /denies access \("AccessDenied", status 403\)/,
-    hint: /a missing one looks the same/,
+    hint: /a missing object looks the same/,
   },
   {
     name: "an unknown key",

@@ -337,7 +337,7 @@ Deno.test("mergeKubeconfigFile() says how to go on where a lock was left", async
   const files = new MemoryFiles({ "/k": own, "/k.lock": "" });
   await assert.rejects(
     merge(files, "/k", kubeconfig, { force: false }),
-    (error) => isPosternError(error, "config") && /remove "\/k\.lock"$/.test(error.hint ?? ""),
+    (error) => isPosternError(error, "config") && /remove the stale lock "\/k\.lock"$/.test(error.hint ?? ""),
   );
   assert.ok(await files.info("/k.lock"));
   assert.equal(await files.readText("/k"), own);
