@@ -33,7 +33,7 @@ class Api implements AsyncDisposable {
   }
 }
 
-Deno.test("fetchCatalogue() asks with the token and gives the clusters", async () => {
+Deno.test("fetchCatalogue() sends the token and returns the clusters", async () => {
   await using api = new Api(
     json([{ id: "c-a", tenant: "t-a", installURL: "https://x?token=SECRET" }, { id: 5 }]),
   );
@@ -56,7 +56,7 @@ const addresses = [
   { url: "http://me:secret@127.0.0.1:8080/api?x=1#y", path: "/api/clusters" },
 ];
 for (const { url, path } of addresses) {
-  Deno.test(`fetchCatalogue() asks ${url} for ${path}`, async () => {
+  Deno.test(`fetchCatalogue() requests ${path} from ${url}`, async () => {
     await using api = new Api(json([]));
     const { catalogue } = await api.fetch({ lieutenant: new URL(url) });
     assert.equal(api.server.requests[0]?.url.pathname, path);
@@ -64,7 +64,7 @@ for (const { url, path } of addresses) {
   });
 }
 
-Deno.test("fetchCatalogue() asks for the clusters of one tenant", async () => {
+Deno.test("fetchCatalogue() requests the clusters of one tenant", async () => {
   await using api = new Api(json([]));
   await api.fetch({ tenant: "t-a b&c" });
   assert.equal(api.server.requests[0]?.url.searchParams.get("tenant"), "t-a b&c");
@@ -78,7 +78,7 @@ const failures: {
   readonly says: RegExp;
 }[] = [
   {
-    name: "401, for a token that it has met before",
+    name: "401, for a known token",
     answer: json({ reason: "Unauthorized" }, 401),
     code: "auth",
     exit: 5,
@@ -86,7 +86,7 @@ const failures: {
       /Cannot read the clusters of http:\/\/127\.0\.0\.1:8080\/: the server returned 401: Unauthorized; sign in again/,
   },
   {
-    name: "500 with Unauthorized, for a token that it meets the first time",
+    name: "500 with Unauthorized, for a new token",
     answer: json({
       reason:
         "failed to get API group resources: unable to retrieve the complete list of server APIs: syn.tools/v1alpha1: Unauthorized",
@@ -163,7 +163,7 @@ const failures: {
     says: /the answer is not JSON/,
   },
   {
-    name: "something else beside a secret",
+    name: "an unexpected response with a secret",
     answer: { body: '[{"id":"c-a","installURL":SECRET}]' },
     code: "protocol",
     exit: 1,
@@ -188,7 +188,7 @@ const failures: {
   },
 ];
 for (const { name, answer, code, exit, says } of failures) {
-  Deno.test(`fetchCatalogue() is ${code} where Lieutenant answers ${name}`, async () => {
+  Deno.test(`fetchCatalogue() throws ${code} if Lieutenant answers ${name}`, async () => {
     await using api = new Api(answer);
     const error = await failureOf(api.fetch());
     const line = error.hint === undefined ? error.message : `${error.message}; ${error.hint}`;
@@ -200,12 +200,12 @@ for (const { name, answer, code, exit, says } of failures) {
   });
 }
 
-Deno.test("fetchCatalogue() takes just under 10 MB", async () => {
+Deno.test("fetchCatalogue() accepts slightly less than 10 MB", async () => {
   await using api = new Api({ body: `[${" ".repeat(longestCatalogue - 2)}]` });
   assert.deepEqual((await api.fetch()).catalogue.clusters, []);
 });
 
-Deno.test("fetchCatalogue() gives up where Lieutenant stays silent", async () => {
+Deno.test("fetchCatalogue() times out if Lieutenant stays silent", async () => {
   await using api = new Api("silent");
   const failure = failureOf(api.fetch());
   await api.clock.advance(30_000);
@@ -214,7 +214,7 @@ Deno.test("fetchCatalogue() gives up where Lieutenant stays silent", async () =>
   assert.match(message, /Cannot get an answer from http:\/\/127\.0\.0\.1:8080\/clusters: none within 30 s/);
 });
 
-Deno.test("fetchCatalogue() is refused where nobody listens", async () => {
+Deno.test("fetchCatalogue() fails if the connection is refused", async () => {
   await using api = new Api(json([]));
   assert.equal((await failureOf(api.fetch({ lieutenant: new URL("http://127.0.0.1:9") }))).code, "refused");
 });
@@ -237,7 +237,7 @@ for (const bad of ["", "a b", "a\r\nX-Evil: 1", "ü"]) {
   });
 }
 
-Deno.test("discoverLieutenant() tells version and where to sign in, without a token", async () => {
+Deno.test("discoverLieutenant() returns the version and the provider, without a token", async () => {
   const oidc = {
     clientId: "lieutenant",
     discoveryUrl: "https://id.example.net/.well-known/openid-configuration",
@@ -247,7 +247,7 @@ Deno.test("discoverLieutenant() tells version and where to sign in, without a to
   assert.equal(api.server.requests[0]?.fields.has("authorization"), false);
 });
 
-Deno.test("discoverLieutenant() takes an API that tells nothing of signing in", async () => {
+Deno.test("discoverLieutenant() accepts an API without a provider", async () => {
   await using api = new Api(json({ apiVersion: "v0.12.2" }));
   assert.deepEqual(await discoverLieutenant(lieutenant, api, { signal }), { apiVersion: "v0.12.2" });
 });
@@ -279,5 +279,5 @@ async function failureOf(work: Promise<unknown>): Promise<PosternError> {
     assert.ok(error instanceof PosternError, String(error));
     return error;
   }
-  assert.fail("it works");
+  assert.fail("the request succeeded");
 }

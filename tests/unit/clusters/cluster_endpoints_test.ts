@@ -12,7 +12,7 @@ const cases: readonly {
   readonly found: readonly string[];
 }[] = [
   {
-    name: "a whole cluster of OpenShift",
+    name: "a complete OpenShift cluster",
     facts: {
       openshiftApiURL: "https://api.a.example:6443",
       openshiftConsoleURL: "https://console.a.example",
@@ -25,7 +25,7 @@ const cases: readonly {
     ],
   },
   {
-    name: "one whose OAuth server is told with its address",
+    name: "an OAuth server given as a URL",
     facts: {
       openshiftApiURL: "https://api.a.example",
       openshiftOAuthRoute: " https://oauth.a.example:8443/x ",
@@ -33,7 +33,7 @@ const cases: readonly {
     found: ["api https://api.a.example/", noConsole, "oauth https://oauth.a.example:8443/x"],
   },
   {
-    name: "Talos, which has an API only",
+    name: "Talos, which has only an API",
     facts: { talosApiURL: "https://b.example" },
     found: ["api https://b.example/"],
   },
@@ -44,7 +44,7 @@ const cases: readonly {
   },
   { name: "a cluster without facts", facts: {}, found: [noApi, noConsole, noOAuth] },
   {
-    name: "addresses that nobody must be sent to",
+    name: "addresses that must not get credentials",
     facts: {
       openshiftApiURL: "http://api.a.example",
       openshiftConsoleURL: "https://me:secret@console.a.example",

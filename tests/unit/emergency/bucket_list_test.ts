@@ -10,7 +10,7 @@ const bucket = {
   secretAccessKey: "SECRET-KEY",
 };
 
-Deno.test("readBucketList() reads what other tools write", async () => {
+Deno.test("readBucketList() reads the list of other tools", async () => {
   const { buckets: [first, second], problems } = await readBucketList(`
 buckets:
   - endpoint: objects.rma1.example.net
@@ -48,7 +48,7 @@ for (const { template, object } of templates) {
   });
 }
 
-Deno.test("readBucketList() leaves out a bucket that is wrong, and says why", async () => {
+Deno.test("readBucketList() leaves out an invalid bucket with the reason", async () => {
   const list = [
     { ...bucket, endpoint: "999.1.1.1" },
     { ...bucket, objectNameTemplate: "{{ .Name }}" },
@@ -63,9 +63,9 @@ Deno.test("readBucketList() leaves out a bucket that is wrong, and says why", as
 });
 
 const wrong = [
-  { name: "no YAML", list: "buckets: [{ SECRET-KEY" },
+  { name: "invalid YAML", list: "buckets: [{ SECRET-KEY" },
   { name: "a list alone", list: JSON.stringify([bucket]) },
-  { name: "a secret in the place of a bucket", list: JSON.stringify({ buckets: ["SECRET-KEY"] }) },
+  { name: "a secret instead of a bucket", list: JSON.stringify({ buckets: ["SECRET-KEY"] }) },
   {
     name: "a secret as the endpoint",
     list: JSON.stringify({ buckets: [{ ...bucket, endpoint: "SECRET-KEY=" }] }),
@@ -81,7 +81,7 @@ const wrong = [
   { name: "too many", list: JSON.stringify({ buckets: Array(101).fill(bucket) }) },
 ];
 for (const { name, list } of wrong) {
-  Deno.test(`readBucketList() refuses ${name} and repeats no value`, async () => {
+  Deno.test(`readBucketList() refuses ${name} without showing values`, async () => {
     await assert.rejects(readBucketList(list), (error: Error) => {
       assert.ok(isPosternError(error, "config"));
       assert.ok(!error.message.includes("SECRET-KEY"), error.message);

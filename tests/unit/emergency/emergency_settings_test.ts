@@ -10,7 +10,7 @@ const bucket = {
 };
 const passbolt = { url: "https://pass.example.net/tenant" };
 
-Deno.test("emergencySchema() takes buckets, and a Passbolt", () => {
+Deno.test("emergencySchema() accepts buckets and a Passbolt", () => {
   const { value, said } = parsed(emergencySchema(), {
     buckets: [bucket],
     passbolt,
@@ -62,7 +62,7 @@ const wrong: { readonly name: string; readonly value: unknown; readonly says: Re
     says: /^buckets\[0\]\.region must be the name of a region/,
   },
   {
-    name: "a key in the place of its file",
+    name: "a key instead of its file",
     value: { buckets: [{ ...bucket, secretKey: "x" }] },
     says: /^buckets\[0\]\.secretKey is not known here/,
   },
@@ -72,13 +72,13 @@ const wrong: { readonly name: string; readonly value: unknown; readonly says: Re
     says: /^passbolt\.url must begin with https:\/\//,
   },
   {
-    name: "a fingerprint that is cut",
+    name: "a truncated fingerprint",
     value: { passbolt: { ...passbolt, fingerprint: "99A6F2B1" } },
     says: /^passbolt\.fingerprint must be a fingerprint: 40 hexadecimal digits/,
   },
 ];
 for (const { name, value, says } of wrong) {
-  Deno.test(`emergencySchema() tells of ${name}`, () => {
+  Deno.test(`emergencySchema() reports ${name}`, () => {
     const { said } = parsed(emergencySchema(), value);
     assert.ok(said.some((line) => says.test(line)), said.join("\n"));
   });

@@ -34,7 +34,7 @@ class S3 implements AsyncDisposable {
   }
 }
 
-Deno.test("readObject() signs what it asks for, and follows nothing", async () => {
+Deno.test("readObject() signs its request and follows no redirects", async () => {
   await using s3 = new S3({ body: "content" });
   assert.equal(new TextDecoder().decode(await s3.read("a b/ü")), "content");
   const [request] = s3.server.requests;
@@ -46,7 +46,7 @@ Deno.test("readObject() signs what it asks for, and follows nothing", async () =
   );
 });
 
-Deno.test("readObject() asks for no object whose name leads elsewhere", async () => {
+Deno.test("readObject() refuses object names that escape the bucket", async () => {
   await using s3 = new S3({ body: "content" });
   await assert.rejects(s3.read("../other/object"), /Cannot read the object .*: the name is invalid/);
   assert.deepEqual(s3.server.requests, []);
@@ -55,7 +55,7 @@ Deno.test("readObject() asks for no object whose name leads elsewhere", async ()
 const xml = (code: string, more = "") =>
   `<?xml version="1.0" encoding="UTF-8"?>\n<Error><Code>${code}</Code><Message>told</Message>${more}</Error>`;
 
-Deno.test("readObject() tells a missing object by the words of S3 alone", async () => {
+Deno.test("readObject() recognizes a missing object only by the S3 error code", async () => {
   await using s3 = new S3({ status: 404, body: xml("NoSuchKey") });
   assert.equal(await s3.read(), undefined);
 });
@@ -81,9 +81,9 @@ const refusals: {
     says: /InvalidAccessKeyId/,
     hint: /check accessKeyFile/,
   },
-  { name: "403 without a word", answer: { status: 403 }, code: "auth", says: /denies access \(status 403\)/ },
+  { name: "403 without a body", answer: { status: 403 }, code: "auth", says: /denies access \(status 403\)/ },
   {
-    name: "a clock that is wrong",
+    name: "a wrong clock",
     answer: {
       status: 403,
       body: xml("RequestTimeTooSkewed", "<ServerTime>2026-02-01T00:00:00Z</ServerTime>"),
@@ -94,7 +94,7 @@ const refusals: {
     hint: /clock/,
   },
   {
-    name: "no such bucket",
+    name: "a missing bucket",
     answer: { status: 404, body: xml("NoSuchBucket") },
     code: "config",
     says: /"emergency" at http:\/\/127\.0\.0\.1:9000: it does not exist/,
@@ -113,13 +113,13 @@ const refusals: {
     hint: /postern does not follow redirects/,
   },
   {
-    name: "a web page in the place of S3",
+    name: "a web page instead of S3",
     answer: { status: 404, body: "<html>no</html>" },
     code: "protocol",
     says: /the server is not an S3 service/,
   },
   {
-    name: "trouble",
+    name: "a server error",
     answer: { status: 503, body: xml("SlowDown") },
     code: "unreachable",
     says: /the service has failed/,
@@ -132,14 +132,14 @@ const refusals: {
     says: /more than 4194304 bytes/,
   },
   {
-    name: "terminal escapes in its words",
+    name: "terminal escapes in the error",
     answer: { status: 403, body: xml("\u001b[2J\u0007") },
     code: "auth",
     says: /"\?\[2J\?"/,
   },
 ];
 for (const { name, answer, code, says, hint } of refusals) {
-  Deno.test(`readObject() tells of ${name}`, async () => {
+  Deno.test(`readObject() reports ${name}`, async () => {
     await using s3 = new S3(answer);
     await assert.rejects(s3.read(), (error: Error) => {
       assert.ok(error instanceof PosternError);

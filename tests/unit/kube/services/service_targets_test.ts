@@ -146,7 +146,7 @@ const missing: readonly (readonly [string, number, string, RegExp, number])[] = 
 ];
 
 for (const [host, port, code, message, reply] of missing) {
-  Deno.test(`findPlaces() says why not ${host}:${port}`, async () => {
+  Deno.test(`findPlaces() explains why it cannot find ${host}:${port}`, async () => {
     const error = await find(host, port).then(() => undefined, (error) => error);
     assert.ok(isPosternError(error, code as "refused"), String(error));
     assert.match(error.message, message);
@@ -154,12 +154,12 @@ for (const [host, port, code, message, reply] of missing) {
   });
 }
 
-Deno.test("findPlaces() leaves it to others where an ExternalName leads", async () => {
+Deno.test("findPlaces() leaves an ExternalName to the caller", async () => {
   const answer = await find("out.prod", 5432);
   assert.equal("externalName" in answer && answer.externalName, "db.example.com");
 });
 
-Deno.test("findPlaces() looks at what is allowed, and names the right that is missing", async () => {
+Deno.test("findPlaces() searches what is allowed, and names the missing right", async () => {
   const narrow = new FakeClusterView({ ...view.parts, pods: [], allowed: ["dev"] });
   assert.ok("places" in await find("web", 80, narrow));
   assert.ok("places" in await find("10.96.0.7", 80, narrow));
@@ -168,7 +168,7 @@ Deno.test("findPlaces() looks at what is allowed, and names the right that is mi
     message: /in the namespace "prod"/,
   });
   await assert.rejects(find("10.96.0.8", 80, narrow), { code: "not_allowed", message: /everywhere/ });
-  // For a Service that is held nobody asks for more.
+  // A Service in memory needs no further requests.
   const asked = narrow.asked.length;
   await find("10.96.0.7", 80, narrow);
   assert.equal(narrow.asked.length, asked);
