@@ -36,7 +36,7 @@ export interface CatalogueParts {
 export interface FetchedCatalogue {
   readonly catalogue: Catalogue;
   readonly warnings: readonly FactWarning[];
-  /** The ids of clusters that ask not to be listed. */
+  /** The ids of clusters with the fact `kharonIgnore`. */
   readonly ignored: readonly string[];
 }
 

@@ -7,7 +7,7 @@ import { FactWarnings } from "./fact_warnings.ts";
 export interface ReadClusters {
   readonly clusters: readonly Cluster[];
   readonly warnings: readonly FactWarning[];
-  /** The ids of clusters that ask not to be listed (`kharonIgnore`). */
+  /** The ids of clusters with the fact `kharonIgnore`, which must not be listed. */
   readonly ignored: readonly string[];
 }
 

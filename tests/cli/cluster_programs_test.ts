@@ -78,7 +78,7 @@ Deno.test("postern shell fails with 125 before it starts, 126 and 127 for what c
   await storeClusters(home);
   await using _instance = await home.instance();
   const cases = [
-    { args: ["shell", "c-lab", "--", "true"], code: 125, says: /may be c-lab-2, c-lab-1/ },
+    { args: ["shell", "c-lab", "--", "true"], code: 125, says: /"c-lab" matches c-lab-2, c-lab-1/ },
     { args: ["shell", "no-such", "--", "true"], code: 125, says: /no cluster has this name/ },
     { args: ["shell", "c-empty", "--", "true"], code: 125, says: /no fact contains an API URL/ },
     { args: ["shell", "--nonsense", "c-lab-1"], code: 125, says: /--nonsense/ },

@@ -21,7 +21,7 @@ Deno.test("postern exec-credential says what is missing, and prints nothing then
       args: [],
       env: { KUBERNETES_EXEC_INFO: "s3cret" },
       code: 4,
-      says: /no ExecCredential/,
+      says: /not an ExecCredential/,
     },
     {
       name: "a server in the clear",

@@ -122,7 +122,7 @@ peerTest(
     await t.step("a cluster that is ambiguous", async () => {
       const { code, stderr } = await home.run(["switch", "c-lab"], { env });
       assert.equal(code, 2);
-      assert.match(stderr, /may be c-lab-2, c-lab-1/);
+      assert.match(stderr, /"c-lab" matches c-lab-2, c-lab-1/);
     });
   },
 );
@@ -152,5 +152,5 @@ Deno.test("postern oc-web-login URL --exec-credential is the plugin that kharon'
     "--exec-credential",
   ]);
   assert.deepEqual([code, stdout], [2, ""]);
-  assert.match(stderr, /the server is no address that begins with https:/);
+  assert.match(stderr, /the server is not a URL that begins with https:/);
 });

@@ -194,14 +194,14 @@ Deno.test("postern update takes no empty list for true, and shows a screen of wa
   const { home, lieutenant } = company;
   await Deno.chmod(`${home.directory}/token`, 0o644);
   const first = await company.update();
-  assert.match(first.stderr, /^postern: others may read the token in "token": chmod 600 token\n$/);
+  assert.match(first.stderr, /^postern: other users may read the token in "token": chmod 600 token\n$/);
   await Deno.chmod(`${home.directory}/token`, 0o600);
   lieutenant.clusters = [];
   const empty = await company.update();
   assert.deepEqual([empty.code, empty.stdout], [1, ""]);
   assert.match(
     empty.stderr,
-    /returns no clusters, but 2 are stored\npostern: hint: .*--allow-empty; the cat/,
+    /returns no clusters, but 2 are stored\npostern: hint: .*--allow-empty; postern keeps the cat/,
   );
   lieutenant.answer = { body: `[${"{},".repeat(100_000)}{}]` };
   const junk = await company.update("--allow-empty");

@@ -56,7 +56,7 @@ const transcripts: readonly Transcript[] = [
     args: ["exec-credential", "--server", "http://api.example.net:6443"],
     code: 2,
     err:
-      /^postern: error: Cannot sign in: .*\npostern: hint: write it as https:\/\/HOST:PORT, without a user/,
+      /^postern: error: Cannot sign in: .*\npostern: hint: use the form https:\/\/HOST:PORT, without a user/,
   },
   { args: ["explain", "no port:x"], code: 2, err: /Cannot read "no port:x" as HOST:PORT/ },
   {
@@ -88,7 +88,11 @@ const transcripts: readonly Transcript[] = [
     code: 2,
     err: alone(/Cannot ask for "ftp:\/\/(?!.*s3cret)/),
   },
-  { args: ["clusters"], code: 4, err: /no catalogue is stored\npostern: hint: fetch it: postern update\n/ },
+  {
+    args: ["clusters"],
+    code: 4,
+    err: /no catalogue is stored\npostern: hint: fetch the catalogue: postern update\n/,
+  },
   {
     args: ["update"],
     code: 4,

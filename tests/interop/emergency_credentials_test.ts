@@ -134,7 +134,7 @@ ${more}`);
     });
 
     const failures: readonly Failure[] = [
-      { id: "c-none", code: 6, says: /nothing of it is in "empty" at .*, "emergency" at / },
+      { id: "c-none", code: 6, says: /they are not in "empty" at .*, "emergency" at / },
       { id: "c-foreign", code: 5, says: /they are for other keys \([0-9A-F]{16}\)/ },
       { id: "c-exec", code: 1, says: /exec\.command is "sh", which is not in allowExec/ },
       { id: "c-html", code: 1, says: /it is a web page/ },
@@ -174,7 +174,7 @@ ${more}`);
       await config({ region: "us-east-1" });
       const elsewhere = await get("c-lab", asBob);
       assert.equal(elsewhere.code, 4, elsewhere.stderr);
-      assert.match(elsewhere.stderr, /it is in the region "rma1"/);
+      assert.match(elsewhere.stderr, /the bucket is in the region "rma1"/);
     });
     await t.step("nothing was left on disk that was not asked for", async () => {
       const found = await holding(home.directory, token, ["g"]);

@@ -157,7 +157,7 @@ emergency: { passbolt: { url: "${passbolt.url}"${more} } }
         name: "a wrong code",
         env: { KHARON_PASSBOLT_TOTP: "999999" },
         code: 5,
-        says: /does not take the code of KHARON_PASSBOLT_TOTP/,
+        says: /rejects the code in KHARON_PASSBOLT_TOTP/,
       },
       {
         name: "no code",

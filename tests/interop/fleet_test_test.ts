@@ -172,7 +172,7 @@ fleetTest(
     );
     assert.match(
       stdout,
-      /^FAILED {3}c-half +console .*\n +Cannot use .* answers 503\n +the cluster is reached, but/m,
+      /^FAILED {3}c-half +console .*\n +Cannot reach .* returned 503\n +check the service in the cluster/m,
     );
     assert.match(stdout, /^skipped {2}c-bare +api +no fact contains an API URL/m);
     const json = await test("-o", "json");

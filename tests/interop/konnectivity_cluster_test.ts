@@ -60,11 +60,11 @@ peerTest("check 30: agents sign in with tokens that a real API server checks", p
   const good = await tokenOf(cluster, "agent", "konnectivity");
 
   const refusals = [
-    { name: "an unknown token", token: "junk", says: /agent\.refused .*does not know it/ },
+    { name: "an unknown token", token: "junk", says: /agent\.refused .*the API server rejects it/ },
     {
       name: "a token for another audience",
       token: await tokenOf(cluster, "agent", "others"),
-      says: /agent\.refused .*(does not know it|not meant for)/,
+      says: /agent\.refused .*(the API server rejects it|its audience is not)/,
     },
     {
       name: "the token of another service account",

@@ -16,7 +16,7 @@ import { TargetServer } from "../support/target_server.ts";
 // address of the test network is this machine, where a server records leaked connections, with the clients'
 // passwords.
 
-islandTests("what a cluster owns never leaves elsewhere", import.meta.url, () => {
+islandTests("a cluster's traffic never leaves by another route", import.meta.url, () => {
   peerTest("a cluster's traffic never leaves by another route", ["kubernetes", "curl"], async (peers, t) => {
     await using started = new AsyncDisposableStack();
     const outside = started.use(await Outside.open(80));
@@ -100,7 +100,7 @@ islandTests("what a cluster owns never leaves elsewhere", import.meta.url, () =>
 
     await t.step("401: without learned facts", async () => {
       await using lab = await place("401", config(await kubeconfig({ name: "401", token: "wrong" })));
-      const refusal = { code: "auth", says: /may belong to the cluster of "lab"[^]* answers 401/ } as const;
+      const refusal = { code: "auth", says: /may belong to the cluster of "lab"[^]* returned 401/ } as const;
       await lab.refuses(unknown, refusal);
       await lab.explains(address, refusal);
       await lab.pac(address, lone);
@@ -112,7 +112,7 @@ islandTests("what a cluster owns never leaves elsewhere", import.meta.url, () =>
       await lab.serves("web.shop", "of the cluster", ["socks", "connect", "absolute"]);
       await lab.stop();
       await lab.start(config(await kubeconfig({ name: "later-401", token: "wrong" })));
-      const refusal = { code: "auth", says: /belongs to the cluster of "lab"[^]* answers 401/ } as const;
+      const refusal = { code: "auth", says: /belongs to the cluster of "lab"[^]* returned 401/ } as const;
       await lab.refuses([...owned, ...missing], refusal);
       await lab.explains("pod.web.shop", refusal);
       await lab.pac(address, lone);

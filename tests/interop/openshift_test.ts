@@ -151,7 +151,7 @@ peerTest(
       await Deno.writeTextFile(`${home.places.state}/first-use/${file}`, testTls.client.cert);
       const { code, stdout, stderr } = await kubeconfig("--trust-on-first-use");
       assert.deepEqual([code, stdout], [5, ""], stderr);
-      assert.match(stderr, /not signed by the authority that it had when it was first used/);
+      assert.match(stderr, /its certificate authority differs from the one on first use/);
       assert.match(stderr, /hint: .* remove ".*\/first-use\/site\.example\.net_[0-9]+\.pem"/);
     });
   },

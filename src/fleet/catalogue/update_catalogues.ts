@@ -49,7 +49,7 @@ export interface UpdatedCatalogue {
   /** All its routes and exclusions. */
   readonly routes: readonly CatalogueRoute[];
   readonly warnings: readonly FactWarning[];
-  /** The clusters that ask not to be listed. */
+  /** The ids of clusters with the fact `kharonIgnore`. */
   readonly ignored: readonly string[];
   readonly notes: readonly string[];
 }

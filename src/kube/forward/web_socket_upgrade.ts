@@ -30,7 +30,7 @@ export async function webSocketProblem(
   if (fields.get("Sec-WebSocket-Accept")?.trim() !== await acceptFor(key)) {
     return "its Sec-WebSocket-Accept is wrong";
   }
-  if (fields.get("Sec-WebSocket-Protocol")?.trim() !== protocol) return `it does not speak ${protocol}`;
+  if (fields.get("Sec-WebSocket-Protocol")?.trim() !== protocol) return `its subprotocol is not ${protocol}`;
   return fields.has("Sec-WebSocket-Extensions")
     ? "it uses an extension that postern did not request"
     : undefined;
