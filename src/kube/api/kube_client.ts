@@ -243,7 +243,7 @@ export class KubeClient implements KubeApi {
     return new PosternError(
       "timeout",
       `Cannot reach ${this.#label} (${formatTarget(this.#target)}): no answer within ${seconds} s`,
-      { hint: "check that the hops in via of its transport can reach the API server" },
+      { hint: "check that the API server is reachable through the via of its transport" },
     );
   }
 

@@ -95,7 +95,7 @@ export class ClusterSet implements AsyncDisposable {
     const names = contexts === "all" ? this.#config.contextNames : contexts ?? [];
     throw new PosternError(
       "name_not_found",
-      `Cannot find ${formatTarget(target)}: it contains no context of ${quoted(kubeconfigs)}`,
+      `Cannot find ${formatTarget(target)}: its name contains no context of ${quoted(kubeconfigs)}`,
       { hint: `use NAME.CONTEXT.${suffix} with one of these contexts: ${names.slice(0, 20).join(", ")}` },
     );
   }

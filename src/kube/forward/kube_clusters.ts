@@ -61,7 +61,7 @@ export class KubeClusters implements AsyncDisposable {
     if (single) return single.api;
     throw new PosternError(
       "config",
-      `Cannot choose a cluster: the transport "${this.#deps.name}" has several`,
+      `Cannot choose a cluster: the transport "${this.#deps.name}" has several contexts`,
       {
         hint: "name a transport with one context",
       },
