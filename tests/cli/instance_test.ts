@@ -102,12 +102,12 @@ Deno.test("SIGTERM drains: the live connection ends first, new ones are refused,
   const address = await instance.address();
   const conn = await throughSocks5(address, { host: "127.0.0.1", port: target.port });
   instance.kill("SIGTERM");
-  await instance.says(/door\.draining/);
+  await instance.says(/instance\.draining/);
   assert.equal(await exchange(conn, "still here"), "still here");
   await assert.rejects(throughSocks5(address, { host: "127.0.0.1", port: target.port }));
   conn.close();
   assert.equal((await instance.ended).code, 0);
-  assert.match(instance.stderr, /door\.stopped/);
+  assert.match(instance.stderr, /instance\.stopped/);
 });
 
 Deno.test("SIGINT ends a door as SIGTERM does", async () => {
@@ -293,7 +293,7 @@ Deno.test("a door in the background: started once bound, its log kept after stop
   }
   const logs = await home.run(["logs", "work"]);
   assert.equal(logs.code, 0);
-  assert.match(logs.stdout, /door\.ready[^]* conn\.done [^]*door\.stopped/);
+  assert.match(logs.stdout, /instance\.ready[^]* conn\.done [^]*instance\.stopped/);
 });
 
 Deno.test("postern logs --follow goes on with new lines, and an interrupt ends it with 130", async () => {
@@ -302,7 +302,7 @@ Deno.test("postern logs --follow goes on with new lines, and an interrupt ends i
   assert.equal((await home.run(["proxy", "--listen", "127.0.0.1:0", "--background"])).code, 0);
   try {
     await using logs = home.start(["logs", "--follow"]);
-    await logs.prints(/door\.ready/);
+    await logs.prints(/instance\.ready/);
     assert.equal((await home.run(["reload"])).code, 0);
     await logs.prints(/config\.reloaded/);
     logs.kill("SIGINT");
@@ -365,7 +365,7 @@ Deno.test("--idle-exit ends a door that nobody uses", async () => {
   await home.configure(plain);
   await using instance = await home.instance(["--idle-exit", "200ms"]);
   assert.equal((await instance.ended).code, 0);
-  assert.match(instance.stderr, /door\.stopping why="idle/);
+  assert.match(instance.stderr, /instance\.stopping why="idle/);
 });
 
 Deno.test("--log-file takes the log, and stderr stays empty", async () => {

@@ -58,6 +58,8 @@ export interface Surroundings {
   readonly hosts?: readonly string[];
   /** A network of its own: addresses that are this machine there, and all ports are free. */
   readonly addresses?: readonly string[];
+  /** Keeps the ports that the document names, so the output names them too. */
+  readonly keepsPorts?: boolean;
   /** What a shell does first. */
   readonly before?: string;
   /** Words of the document, and what stands for each of them in this run. */
@@ -153,6 +155,11 @@ export class DocumentRun implements AsyncDisposable {
     return new DocumentRun(directory, { env, surroundings });
   }
 
+  /** The home directory of the run. */
+  get home(): string {
+    return this.#directory;
+  }
+
   /** Runs all examples; the first command that fails ends it. Doors and jobs that are left are stopped. */
   async all(bash: string, examples: readonly Example[]): Promise<Outcome> {
     const { stands = {}, before = "" } = this.#surroundings;
@@ -192,6 +199,7 @@ export class DocumentRun implements AsyncDisposable {
 
   /** A script with what stands for the words and ports of the document. */
   #standingIn(script: string): string {
+    if (this.#surroundings.keepsPorts) return this.#replaced(script);
     const ports = Array.from({ length: namedPorts.length }, freePort);
     const named = new RegExp(`\\b(?:${namedPorts.join("|")})\\b`, "g");
     const addressed = addresses.reduce(
@@ -202,8 +210,12 @@ export class DocumentRun implements AsyncDisposable {
       named,
       (port) => `${ports[namedPorts.indexOf(port)]}`,
     );
+    return this.#replaced(numbered);
+  }
+
+  #replaced(script: string): string {
     return Object.entries({ "~/postern/": root, ...this.#surroundings.stands })
-      .reduce((text, [word, stand]) => text.replaceAll(word, stand), numbered);
+      .reduce((text, [word, stand]) => text.replaceAll(word, stand), script);
   }
 
   async [Symbol.asyncDispose](): Promise<void> {

@@ -41,8 +41,8 @@ const mostAttempts = 3;
 const firstPause = 250;
 const longestPause = 5_000;
 /**
- * The pause in ms after a missing right, a failed sign-in or a missing program; a faster retry would fail the
- * same way.
+ * The pause after `mostAttempts` refusals, in ms: a missing right, a failed sign-in or a missing program lasts until an
+ * operator fixes it. A starting API server refuses every request for a moment, so the first retries come sooner.
  */
 const refusedPause = 30_000;
 
@@ -115,7 +115,7 @@ export class KubeWatch {
           this.#synced.reject(error);
           throw error;
         }
-        if (isRefused) {
+        if (isRefused && failures >= mostAttempts) {
           await this.#pause(refusedPause, signal);
           continue;
         }
