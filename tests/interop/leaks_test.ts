@@ -129,11 +129,11 @@ islandTests("a cluster's traffic never leaves by another route", import.meta.url
     });
 
     await t.step("403: without any right", async () => {
-      const path = await kubeconfig({ name: "403", token: cluster.token("nobody") });
+      const path = await kubeconfig({ name: "403", token: cluster.token("carol") });
       await using lab = await place("403", config(path));
       const refusal = {
         code: "not_allowed",
-        says: /"nobody" may not (?:list|watch) (?:services|endpointslices)[^ ]* in /,
+        says: /"carol" may not (?:list|watch) (?:services|endpointslices)[^ ]* in /,
       } as const;
       await lab.refuses(unknown, refusal);
       await lab.explains("web.shop", refusal);

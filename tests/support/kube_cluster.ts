@@ -12,7 +12,7 @@ export interface KubeClusterOptions {
 }
 
 /** Who signs in with a token that is good as long as the cluster is. */
-export type KubeUser = "admin" | "alice" | "bob" | "nobody";
+export type KubeUser = "admin" | "alice" | "bob" | "carol";
 
 /** What the node has forwarded. */
 export interface ForwardCounts {
@@ -347,7 +347,7 @@ export class KubeCluster implements AsyncDisposable {
 }
 
 function tokensFile(): string {
-  const users: readonly KubeUser[] = ["alice", "bob", "nobody"];
+  const users: readonly KubeUser[] = ["alice", "bob", "carol"];
   return [
     'token-of-admin,admin,1,"system:masters"',
     ...users.map((name, at) => `token-of-${name},${name},${at + 2}`),
