@@ -206,5 +206,5 @@ export class CatalogueStore {
 
 function withHint(error: unknown): unknown {
   if (!(error instanceof PosternError) || error.hint !== undefined) return error;
-  return error.with({ hint: "set it aside and fetch the catalogue again: postern update" });
+  return error.with({ hint: "fetch the catalogue again, which renames this file first: postern update" });
 }

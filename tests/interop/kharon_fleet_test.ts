@@ -67,7 +67,7 @@ Deno.test("a damaged cache ends a start with its path, and a running instance ke
   assert.deepEqual([start.code, start.stdout], [4, ""]);
   assert.match(
     start.stderr,
-    /catalogue\.kv": it is damaged.*\npostern: hint: set it aside and fetch the catalogue again: postern update/,
+    /catalogue\.kv": it is damaged.*\npostern: hint: fetch the catalogue again, which renames this file first: postern update/,
   );
   const mended = await company.update();
   assert.equal(mended.code, 0);

@@ -49,7 +49,7 @@ export function refusalError({ status, text, what, cluster }: KubeReply): Poster
   if (status === 404) return new PosternError("name_not_found", `${begin}: ${why}`);
   if (status === 429 || status >= 500) {
     return new PosternError("unreachable", `${begin}: ${why}`, {
-      hint: "the API server has problems; try again later",
+      hint: "try again later: the API server has problems",
     });
   }
   return new PosternError("protocol", `${begin}: ${why}`);

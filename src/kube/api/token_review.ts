@@ -33,7 +33,7 @@ export async function reviewToken(
   if (authenticated !== true || typeof name !== "string") {
     throw new PosternError("auth", "Cannot accept the token: the API server rejects it", {
       hint:
-        "the token has expired or belongs to another cluster; give the agent a token file that its kubelet renews",
+        "give the agent a token file that its kubelet renews; this token has expired or belongs to another cluster",
     });
   }
   // A server that ignores audiences returns none; then the token might have any audience.
