@@ -90,7 +90,7 @@ Deno.test("a start leaves a cache of a later version alone, and an update sets i
   assert.equal(code, 4);
   assert.match(
     stderr,
-    /Cannot use ".*snapshot\.json": it is of a newer postern \(format 99\)\npostern: hint: use/,
+    /Cannot use ".*snapshot\.json": a newer postern wrote it \(format 99\)\npostern: hint: use/,
   );
   assert.equal(await Deno.readTextFile(`${directory}/snapshot.json`), newer);
   assert.equal((await company.update()).code, 0);
