@@ -77,11 +77,17 @@ peerTest(
         const asked = home.start(["update"], { env });
         const { code, stderr } = await withBrowser(asked, "alice");
         assert.equal(code, 5, stderr);
-        assert.match(stderr, /error: Cannot read the clusters of .* it answered (?:401|500): .*Unauthorized/);
+        assert.match(
+          stderr,
+          /error: Cannot read the clusters of .* the server returned (?:401|500): .*Unauthorized/,
+        );
         assert.equal(stderr.match(/open this address/g)?.length, 1);
         const again = await silent("update");
         assert.equal(again.code, 5, again.stderr);
-        assert.match(again.stderr, /it answered (?:401|500): .*Unauthorized\npostern: hint: sign in again: /);
+        assert.match(
+          again.stderr,
+          /the server returned (?:401|500): .*Unauthorized\npostern: hint: sign in again: /,
+        );
         await configure("");
       },
     );

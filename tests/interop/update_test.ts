@@ -44,7 +44,7 @@ peerTest(
     await t.step("a person who may not is told so, by what Lieutenant says", async () => {
       const { code, stderr } = await withBrowser(home.start(["update"], { env }), "mallory@example.com");
       assert.equal(code, 5, stderr);
-      assert.match(stderr, /\npostern: error: Cannot read the clusters of .*: it answered 403/);
+      assert.match(stderr, /\npostern: error: Cannot read the clusters of .*: the server returned 403/);
     });
     await t.step("the first update signs in with a browser", async () => {
       const { code, stdout, stderr } = await withBrowser(home.start(["login"], { env }), "alice@example.com");
