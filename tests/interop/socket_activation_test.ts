@@ -73,7 +73,7 @@ peerTest(
     using _client = await RawClient.connect(address);
     const { code, stderr } = await instance.ended;
     assert.equal(code, 1);
-    assert.match(stderr, /Cannot start on demand: .*"postern\.socket", but 1 named other\.socket\n/);
+    assert.match(stderr, /Cannot start on demand: .*"postern\.socket", only 1 named other\.socket\n/);
   },
   { platforms: ["linux"] },
 );
