@@ -41,7 +41,7 @@ async function measureCatalogue(size: Size): Promise<Verdict[]> {
   for (let round = 0; round < size.rounds; round++) {
     // Every cluster has moved: all is stored anew, and every route of the door is another.
     lieutenant.year++;
-    updates.push((await timed(() => succeeds(home, update, /has taken it up/))).ms);
+    updates.push((await timed(() => succeeds(home, update, /reloaded instance/))).ms);
     lists.push((await timed(() => succeeds(home, ["clusters"]))).ms);
   }
   const of = `${size.clusters} clusters`;

@@ -115,7 +115,7 @@ Deno.test("a download survives an update that routes its name to a jump host, an
   const client = await throughSocks5(await instance.address(), { host: "127.0.0.1", port: target.port });
   const got = client.rest();
   lieutenant.clusters = [companyCluster("c-a", "jump1"), companyCluster("c-new", "jump2")];
-  assert.match((await company.update()).stderr, /the door "default" has taken it up/);
+  assert.match((await company.update()).stderr, /reloaded instance "default"/);
   assert.match((await home.run(["explain", "c-new.example.net"])).stdout, /goes to jump2\n/);
   if (Deno.build.os !== "windows") {
     instance.kill("SIGHUP");
@@ -199,7 +199,7 @@ peerTest(
     let isAlive = true;
     const ended = decoy.status.then(() => isAlive = false);
     try {
-      assert.match((await company.update()).stderr, /the door "default" has taken it up/);
+      assert.match((await company.update()).stderr, /reloaded instance "default"/);
       await eventually("the instance has reloaded", () => /config\.reloaded/.test(instance.stderr));
       assert.doesNotMatch(instance.stderr, /SIGHUP/);
       // A signal would have arrived before the response to a later request.

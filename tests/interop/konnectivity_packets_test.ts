@@ -91,7 +91,7 @@ peerTest(
         // Invalid text is shown as well as possible; groups, which have been obsolete for ten years, are
         // rejected.
         if (
-          error?.includes("invalid UTF-8") || (typeof said === "string" && /is of kind [34]/.test(said))
+          error?.includes("invalid UTF-8") || (typeof said === "string" && /has the type [34]/.test(said))
         ) continue;
         if (typeof said === "string") {
           assert.ok(error !== undefined, `${toHex(input)}: ${said}, yet it reads it`);

@@ -184,7 +184,7 @@ if (isFromSource) {
     const said = stdout + stderr;
     assert.match(
       said,
-      /Cannot run "our-login": this needs the permission --allow-run=our-login, which the kubeconfig/,
+      /Cannot run "our-login": this needs the permission --allow-run=our-login; the kubeconfig uses it/,
     );
     const [, flag = ""] = /deno task postern (--allow-run=\S+) COMMAND/.exec(said) ?? [];
     assert.equal(await isThere(marker), false);

@@ -156,7 +156,7 @@ const failures: readonly {
     name: "a body that is not JSON",
     answer: { status: 200, body: "<html>" },
     code: "protocol",
-    message: /the answer is not JSON/,
+    message: /the response is not JSON/,
   },
   {
     name: "429 with a long Retry-After",
