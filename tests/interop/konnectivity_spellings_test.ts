@@ -22,7 +22,7 @@ peerTest(
       assert.match(said, /success test page/, host);
     }
     const { said } = await fetched(lab, { port: server.front }, "127.0.0.256", port);
-    assert.match(said, /"127\.0\.0\.256:[0-9]+" as HOST:PORT: it ends in a number/);
+    assert.match(said, /"127\.0\.0\.256:[0-9]+" as HOST:PORT: the host ends in a number/);
     const { cert, key } = lab.pair("frontend", "client");
     const { stdout, stderr } = await household.run([
       ...["konnectivity", "dial", "--proxy-host=127.0.0.1", `--proxy-port=${server.front}`],
@@ -46,7 +46,7 @@ peerTest(
     for (const host of meansLoopback) {
       assert.match((await fetched(lab, server.front, host, port)).said, /success test page/, host);
     }
-    assert.match((await fetched(lab, server.front, "127.0.0.256", port)).said, /it ends in a number/);
+    assert.match((await fetched(lab, server.front, "127.0.0.256", port)).said, /the host ends in a number/);
     await agent.program.says(/target=127\.0\.0\.1:/);
     assert.doesNotMatch(agent.program.stderr, /target=(?!127\.0\.0\.1:|0\.0\.0\.0:)/);
   },
