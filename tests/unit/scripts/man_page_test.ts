@@ -6,14 +6,14 @@ import { commandGroups } from "../../../src/cli/line/all_commands.ts";
 const help = [
   "Opens it.",
   "More about\nthat.",
-  "Usage: postern open [--wide] [FILE]\n       postern open door [--id ID]",
+  "Usage: postern open [--wide] [FILE]\n       postern open page [--id ID]",
   "  --wide  As wide as it goes.\n  FILE    .hidden or \\n 'that'",
   "Examples:\n  postern open -v\n      says what it does",
 ].join("\n\n");
 const facts = { version: "1.2.3", date: "2026-01-02", related: ["postern", "postern-close"] };
 
-Deno.test("manPage() has a section for each block of the help, and what no roff takes for its own", () => {
-  const forms = [["door", "Usage: postern open door [--id ID]\n\n  --id ID  Which one."]] as const;
+Deno.test("manPage() has a section for each block of the help and escapes roff requests", () => {
+  const forms = [["page", "Usage: postern open page [--id ID]\n\n  --id ID  Which one."]] as const;
   const page = manPage({ name: "open", summary: "opens it", help, forms }, facts);
   assert.equal(
     page,
@@ -25,7 +25,7 @@ postern\-open \- opens it
 .SH SYNOPSIS
 postern open [\-\-wide] [FILE]
 .PP
-postern open door [\-\-id ID]
+postern open page [\-\-id ID]
 .SH DESCRIPTION
 Opens it.
 .PP
@@ -42,7 +42,7 @@ As wide as it goes.
 .TP
 .B "postern open \-v"
 says what it does
-.SH "DOOR"
+.SH "PAGE"
 .TP
 .B "\-\-id ID"
 Which one.
@@ -53,7 +53,7 @@ Which one.
   );
 });
 
-Deno.test("terms() writes signs that no typewriter has by their numbers", () => {
+Deno.test("terms() writes non-ASCII characters by their numbers", () => {
   assert.deepEqual(terms([["a é…", '"b"']]), [".TP", '.B "a \\[u00E9]..."', '"b"']);
 });
 
