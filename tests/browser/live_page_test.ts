@@ -7,7 +7,7 @@ import { throughSocks5 } from "../support/raw_client.ts";
 import { echoServer } from "../support/target_server.ts";
 
 peerTest(
-  "the live page shows a connection that begins, and closes it",
+  "the live page shows a new connection and closes it",
   ["chromium"],
   async ({ chromium }) => {
     await using home = await Household.open();

@@ -7,7 +7,7 @@ import { Household } from "../support/postern_process.ts";
 import { type RawClient, throughSocks5 } from "../support/raw_client.ts";
 import { echoServer } from "../support/target_server.ts";
 
-/** A door to names that only the far side knows, in front of one server that answers what it is told. */
+/** Starts an instance whose proxy resolves all names to one echo server. */
 async function openInstance(more = "") {
   await using opened = new AsyncDisposableStack();
   const home = opened.use(await Household.open());
@@ -32,7 +32,7 @@ routes: [{ to: lab.example, via: lab }]
 }
 
 peerTest(
-  "the live page is used with the keyboard alone, and explains a target",
+  "the live page works with the keyboard alone and explains a target",
   ["chromium"],
   async ({ chromium }) => {
     await using world = await openInstance();
@@ -81,7 +81,7 @@ peerTest(
   },
 );
 
-peerTest("the live page of a door with passwords wants the token, and takes it out of its address", [
+peerTest("the live page of an instance with passwords requires the token and removes it from its address", [
   "chromium",
 ], async ({ chromium }) => {
   await using world = await openInstance("listen: { auth: { users: [{ name: me, passwordFile: pw }] } }");
@@ -99,13 +99,13 @@ peerTest("the live page of a door with passwords wants the token, and takes it o
   assert.equal(opened.url(), `http://${world.address}/`);
   const token = new URL(stdout.trim()).hash.slice("#token=".length);
   assert.equal(token.length, 48);
-  // Chromium itself tells a listener the address with what it sends to nobody.
+  // The first event contains the fragment with the token, which Chromium does not send.
   for (const url of asked.slice(1)) assert.ok(!url.includes(token), url);
   assert.deepEqual(opened.complaints, []);
 });
 
 peerTest(
-  "another site's page can neither read the live page nor act by it",
+  "another site's page can neither read nor use the live page",
   ["chromium"],
   async ({ chromium }) => {
     await using world = await openInstance();
@@ -139,7 +139,7 @@ peerTest(
 );
 
 peerTest(
-  "the live page shows a thousand connections that all move, smoothly",
+  "the live page smoothly shows a thousand busy connections",
   ["chromium"],
   async ({ chromium }) => {
     await using world = await openInstance();
@@ -180,7 +180,7 @@ peerTest(
       at(1)
     } ms`;
     console.log(said);
-    assert.ok(await page.locator("#table-body tr").count() < 60, "only what is seen is there");
+    assert.ok(await page.locator("#table-body tr").count() < 60, "the page renders only visible rows");
     assert.ok(at(0.5) < 100 && at(1) < 3000, said);
     if (isLongRun()) assert.ok(at(0.5) < 34 && at(0.95) < 100, said);
     assert.deepEqual(page.complaints, []);

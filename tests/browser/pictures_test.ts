@@ -5,14 +5,14 @@ import { eventually } from "../support/peer_program.ts";
 import { peerTest } from "../support/peers.ts";
 import { sshPeers } from "../support/sshd.ts";
 
-/** The pictures of the documents: `deno task pictures` writes them. */
+/** The pictures of the documents, which `deno task pictures` writes. */
 const pictures: Readonly<Record<string, PageOptions>> = {
   "live-page-light": { colours: "light", height: 948 },
   "live-page-dark": { colours: "dark", height: 948 },
 };
 
 peerTest(
-  "the live page of a busy door, as the documents show it",
+  "the live page of a busy instance, as in the documents",
   ["chromium", ...sshPeers],
   async (paths) => {
     await using world = await openBusyWorld(paths);
@@ -22,11 +22,11 @@ peerTest(
       Object.entries(pictures).map(async ([name, options]) => ({ name, page: await browser.page(options) })),
     );
     for (const { page } of pages) await page.goto(`http://${world.address}/`);
-    // What is seen of the traffic: as much as a busy machine gives within a moment, more for the documents.
+    // The number of samples of traffic: a few for tests on a busy machine, more for the documents.
     const samples = Deno.env.get("POSTERN_PICTURES") === "1" ? 40 : 3;
     for (const { name, page } of pages) {
       const shown = async () => (await page.locator("#plot-down").getAttribute("d"))?.split("L").length ?? 0;
-      await eventually("enough of the traffic is seen", async () => await shown() > samples, 120_000);
+      await eventually("the page shows enough traffic", async () => await shown() > samples, 120_000);
       await page.getByLabel("Host or host:port").fill("public.example.net");
       await page.getByRole("button", { name: "Explain" }).click();
       await page.getByText("Rule that lost").waitFor();
