@@ -62,5 +62,8 @@ Deno.test("narrowed() removes faults without moving others", () => {
 Deno.test("scheduleText() has a line for each fault", () => {
   const whole = plan(5);
   assert.equal(scheduleText(whole).split("\n").length, whole.faults.length + 1);
-  assert.match(scheduleText(whole), /^seed 5: \d+ faults, \d+ streams\n {2,}\d+\.\d\d s {2}(?:api|door)\//);
+  assert.match(
+    scheduleText(whole),
+    /^seed 5: \d+ faults, \d+ streams\n {2,}\d+\.\d\d s {2}(?:api|instance)\//,
+  );
 });
