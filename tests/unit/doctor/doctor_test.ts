@@ -179,7 +179,7 @@ Deno.test("doctor() looks at both halves of a DNS port, and at files that lead t
   await using _udp = await world.network.datagrams({ host: "127.0.0.1", port: 54 });
   const found = await findings(world);
   assert.equal(detail(found, "DNS on 127.0.0.1:53"), "free for UDP and TCP");
-  assert.match(detail(found, "DNS on 127.0.0.1:54"), /127\.0\.0\.1:54 for UDP: it is taken/);
+  assert.match(detail(found, "DNS on 127.0.0.1:54"), /127\.0\.0\.1:54 for UDP: address in use/);
   assert.equal(detail(found, "system's DNS"), `${resolved} leads to 127.0.0.1:53, where nobody answers`);
   const instance = await startInstance(world, { config: path }).catch((error) => error);
   assert(
