@@ -39,7 +39,7 @@ Deno.test("doctor() knows the ports of the running door from those of others", a
   world.files.put(path, basic);
   const found = await findings(world);
   assert.equal(detail(found, "address 127.0.0.1:1"), "the running door has it");
-  assert.match(detail(found, "address 127.0.0.1:2"), /is taken/);
+  assert.match(detail(found, "address 127.0.0.1:2"), /in use/);
   assert.match(detail(found, 'instance "default"'), /^ready, version 1\.2\.3, pid 4711/);
   world.kill("SIGTERM");
   await instance.ended;
