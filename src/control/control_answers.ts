@@ -15,13 +15,13 @@ import {
 import { jsonIn } from "../core/mod.ts";
 import { isErrorCode, PosternError } from "../words/mod.ts";
 
-// What an instance may answer on its control socket. Another process says it, so it is checked as any input is; fields
-// that are not known here are kept, because the instance may be of another version.
+// The answers of an instance on its control socket. They come from another process, so they are checked like
+// any input. Unknown fields are kept, because the instance may run another version.
 
-/** The most that one answer may have, in bytes. */
+/** The maximum size of an answer in bytes. */
 export const mostAnswer = 64 * 1024 * 1024;
 
-/** How deep the values of an answer may be nested. */
+/** The maximum nesting depth of an answer. */
 const deepest = 32;
 
 const words = text({ min: 0 });
@@ -145,7 +145,7 @@ const step = open({
 });
 
 const errorInfo = open({
-  // A newer postern may have codes that this one does not know.
+  // A newer postern may use unknown codes.
   code: transformed(text({ max: 100 }), (code) => isErrorCode(code) ? code : "internal"),
   message: words,
   hint: optional(words),
@@ -180,7 +180,7 @@ const environment = open({
   needsAuth: flag(),
 });
 
-/** The schema of each answer, by what is asked. */
+/** The schema of each answer, by request. */
 export const answers = {
   hello,
   status,
@@ -195,7 +195,7 @@ export const answers = {
   environment,
 };
 
-/** Reads an answer; what is wrong with it is `protocol`. `id` is whose it is. */
+/** Reads an answer of the instance `id`; throws `protocol` if the answer is invalid. */
 export function readAnswer<S extends Schema<unknown>>(
   answer: string | Uint8Array,
   schema: S,
@@ -203,26 +203,25 @@ export function readAnswer<S extends Schema<unknown>>(
 ): Infer<S> {
   const written = typeof answer === "string" ? answer : new TextDecoder().decode(answer);
   const refuse = (why: string, cause?: unknown) =>
-    new PosternError("protocol", `Cannot use the answer of the instance "${id}" to ${to}: ${why}`, {
+    new PosternError("protocol", `Cannot use the answer of instance "${id}" to ${to}: ${why}`, {
       cause,
-      hint:
-        `it may be of another version than this postern: end it with postern stop ${id}, and start it again`,
+      hint: `the instance may run another version of postern; restart it: postern stop ${id}`,
     });
-  if (isTooDeep(written)) throw refuse(`it is nested more than ${deepest} levels deep`);
+  if (isTooDeep(written)) throw refuse(`nested more than ${deepest} levels deep`);
   const value = jsonIn(written);
-  if (value === undefined) throw refuse("it is not JSON");
+  if (value === undefined) throw refuse("not JSON");
   const context = rootContext({ base: "/" });
   const read = schema.parse(value, context);
   const [problem] = context.problems;
   if (read !== undefined && !problem) return read as Infer<S>;
-  throw refuse(problem ? `${formatPath(problem.path)} ${problem.message}`.trim() : "it is empty");
+  throw refuse(problem ? `${formatPath(problem.path)} ${problem.message}`.trim() : "empty");
 }
 
 function open<const F extends Readonly<Record<string, Schema<unknown>>>>(fields: F) {
   return record(fields, { describe: "a mapping", isOpen: true });
 }
 
-/** Looks at brackets outside of texts, before anything is built from them. */
+/** Counts brackets outside of strings, before the text is parsed. */
 function isTooDeep(json: string): boolean {
   let depth = 0;
   let isText = false;

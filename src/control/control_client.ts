@@ -20,13 +20,13 @@ import { errorFromInfo } from "./error_info.ts";
 
 export interface ControlClientOptions {
   readonly clock: Clock;
-  /** Which door it is, for what is said of it. */
+  /** The id of the instance, for error messages. */
   readonly id: string;
-  /** Where the control port demands one. */
+  /** Needed if the control port requires a token. */
   readonly token?: string;
-  /** How long one answer may take, in ms; 5 s unless told. */
+  /** Timeout of an answer in ms (default: 5000). */
   readonly timeout?: number;
-  /** Whether our own configuration listens at an address off loopback; none is ours when absent. */
+  /** Whether an address off loopback belongs to our configuration; without it, none does. */
   readonly isOwn?: IsOwn;
 }
 
@@ -35,14 +35,14 @@ export interface CallOptions {
 }
 
 /**
- * Asks an instance over its control socket. A failure there is the same failure here. What it answers is checked before
- * anyone uses it: `protocol` where it is not what it must be.
+ * Queries an instance over its control socket. Rethrows the instance's errors. Checks every answer and throws
+ * `protocol` if one is invalid.
  */
 export class ControlClient {
   readonly #connect: (signal: AbortSignal) => Promise<Conn>;
   readonly #options: ControlClientOptions;
 
-  /** Each call makes its own connection, so that nothing is left open between them. */
+  /** Opens one connection per call, so that none stays open between calls. */
   constructor(connect: (signal: AbortSignal) => Promise<Conn>, options: ControlClientOptions) {
     this.#connect = connect;
     this.#options = options;
@@ -60,12 +60,17 @@ export class ControlClient {
     return await this.#json("GET", "/v1/connections", answers.connections, options) as ConnectionInfo[];
   }
 
-  /** Hands over what happens at the door as it is told, until the door closes; fails when it falls silent. */
+  /** Passes updates of an instance to `told` until the instance stops; fails without an update for 15 s. */
   async watch(told: (watched: WatchUpdate) => void | Promise<void>, { signal }: CallOptions): Promise<void> {
     const { clock, id } = this.#options;
     const silent = new AbortController();
     const late = () =>
-      silent.abort(new PosternError("timeout", `Cannot watch the door "${id}" any longer: it says nothing`));
+      silent.abort(
+        new PosternError(
+          "timeout",
+          `Cannot watch instance "${id}": no update within ${mostSilence / 1000} s`,
+        ),
+      );
     let deadline = limitTime(clock, mostSilence, late);
     try {
       const either = AbortSignal.any([signal, silent.signal]);
@@ -89,26 +94,26 @@ export class ControlClient {
     }
   }
 
-  /** A connection that is gone is `usage`. */
+  /** Throws `usage` if the connection no longer exists. */
   async closeConnection(id: number, options: CallOptions): Promise<void> {
     await this.#json("POST", `/v1/connections/${id}/close`, answers.closed, options);
   }
 
-  /** Takes as long as the door needs to build itself anew. */
+  /** Resolves after the instance has applied the new configuration. */
   reload(options: CallOptions): Promise<ReloadReport> {
     return this.#json("POST", "/v1/reload", answers.reload, { ...options, timeout: 60_000 });
   }
 
   /**
-   * Answered before the instance ends. `drain` is how long its connections may go on, in ms; the answer is how long that
-   * is, where the instance tells it.
+   * Resolves before the instance stops. `drain` limits the time for live connections, in ms. Returns that
+   * limit if the instance reports it.
    */
   async stop({ drain, signal }: CallOptions & { drain?: number }): Promise<{ readonly drain?: number }> {
     const query = drain === undefined ? "" : `?drain=${Math.round(drain)}`;
     return await this.#json("POST", `/v1/stop${query}`, answers.stop, { signal });
   }
 
-  /** With `dial` it is tried as well, within the door's own limits. */
+  /** With `dial`, the instance also tries the route, within its own limits. */
   async explain(
     target: Target,
     { dial = false, signal }: CallOptions & { dial?: boolean },
@@ -118,7 +123,7 @@ export class ControlClient {
     return await this.#json("GET", `/v1/explain?${query}`, answers.explanation, options) as ExplanationInfo;
   }
 
-  /** For a browser that reaches the door at `authority`; its first listener unless told. */
+  /** The PAC file for a browser that reaches the instance at `authority` (default: its first listener). */
   async pac({ authority, signal }: CallOptions & { authority?: string }): Promise<string> {
     const query = authority === undefined ? "" : `?${new URLSearchParams({ authority })}`;
     const text = new TextDecoder().decode(await this.#call("GET", `/v1/pac${query}`, { signal }));
@@ -126,7 +131,7 @@ export class ControlClient {
     return text;
   }
 
-  /** The address of the status page. It holds the page's token: for the person who asks, and for no log. */
+  /** The URL of the status page. It contains a token: show it only to the caller, never log it. */
   async page(options: CallOptions): Promise<string> {
     const { url } = await this.#json("GET", "/v1/page", answers.page, options);
     await checkPage(url, this.#options);
@@ -145,7 +150,7 @@ export class ControlClient {
     return environment;
   }
 
-  /** The fields are those of the instance's own version, which `hello` tells. */
+  /** The fields depend on the version of the instance, which `hello` reports. */
   async #json<S extends Schema<unknown>>(
     method: string,
     path: string,
@@ -171,8 +176,8 @@ export class ControlClient {
   ): Promise<Uint8Array<ArrayBuffer>> {
     const { clock, id } = this.#options;
     const error = () =>
-      new PosternError("timeout", `Cannot ask the door "${id}": no answer within ${timeout / 1000} s`, {
-        hint: `see what it did last: postern logs ${id}; if it hangs, end its process by hand`,
+      new PosternError("timeout", `Cannot query instance "${id}": no answer within ${timeout / 1000} s`, {
+        hint: `check its log: postern logs ${id}; if the instance hangs, kill its process`,
       });
     return await within({ clock, ms: timeout, signal, error }, async (signal) => {
       await using conn = await this.#connect(signal);
@@ -202,17 +207,17 @@ export class ControlClient {
   }
 
   get #name(): string {
-    return `the instance "${this.#options.id}"`;
+    return `instance "${this.#options.id}"`;
   }
 }
 
-/** How long a door that is watched may say nothing, in ms: it says something every second. */
+/** Maximum time between updates of a watched instance, in ms; it sends one every second. */
 const mostSilence = 15_000;
 
 function failureOf(head: ResponseHead, body: Uint8Array): PosternError {
   const text = new TextDecoder().decode(body);
   if (head.fields.get("content-type") === "application/json") {
-    // It may be another program's, and then there is another way to tell what went wrong.
+    // Another program may have sent this body; the `postern-error` header is the second source.
     const info = jsonIn(text) as Partial<ErrorInfo> | null | undefined;
     if (isErrorCode(info?.code) && typeof info?.message === "string") {
       return errorFromInfo({ ...info, code: info.code, message: info.message });
@@ -220,7 +225,7 @@ function failureOf(head: ResponseHead, body: Uint8Array): PosternError {
   }
   const [, code, message] = /^([a-z_]+); (.*)$/.exec(head.fields.get("postern-error") ?? "") ?? [];
   if (isErrorCode(code) && message !== undefined) return new PosternError(code, message);
-  return new PosternError("protocol", `Cannot read the door's answer: status ${head.status}`, {
-    hint: "the door may be of another version than this postern",
+  return new PosternError("protocol", `Cannot read the answer of the instance: HTTP status ${head.status}`, {
+    hint: "the instance may run another version of postern",
   });
 }

@@ -1,7 +1,7 @@
 import { asPosternError, PosternError } from "../words/mod.ts";
 import type { ErrorInfo } from "./instance_state.ts";
 
-/** An error without its causes, for another process. */
+/** An error without its causes, to send to another process. */
 export function errorInfo(error: unknown): ErrorInfo {
   const { code, message, hint, detail, exit } = asPosternError(error);
   return {
@@ -13,7 +13,7 @@ export function errorInfo(error: unknown): ErrorInfo {
   };
 }
 
-/** The way back of `errorInfo`. Another process says it: what is of no use is left out. */
+/** Reverses `errorInfo`. The info comes from another process, so invalid fields are dropped. */
 export function errorFromInfo({ code, message, hint, detail, exit }: ErrorInfo): PosternError {
   const isExit = Number.isInteger(exit) && Number(exit) > 0 && Number(exit) < 256;
   return new PosternError(code, message, {

@@ -1,9 +1,11 @@
 import { PosternError } from "../words/mod.ts";
 
-/** The most that one event may have, in characters. */
+/** The maximum length of an event in characters. */
 const longest = 64 * 1024 * 1024;
 
-/** Server-sent events of one line each, as bytes that may be cut anywhere; gives what each one says. */
+/**
+ * Splits a byte stream into single-line server-sent events and returns their data. Chunks may end anywhere.
+ */
 export class EventReader {
   readonly #decoder = new TextDecoder();
   #begun = "";
@@ -12,7 +14,7 @@ export class EventReader {
     const events = (this.#begun + this.#decoder.decode(bytes, { stream: true })).split("\n\n");
     this.#begun = events.pop() ?? "";
     if (this.#begun.length > longest) {
-      throw new PosternError("protocol", "Cannot read the door's events: one of them does not end");
+      throw new PosternError("protocol", "Cannot read the events of the instance: an event is too long");
     }
     return events.flatMap((event) => event.startsWith("data: ") ? [event.slice("data: ".length)] : []);
   }

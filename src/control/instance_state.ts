@@ -1,22 +1,22 @@
 import type { ErrorCode, ErrorDetail } from "../words/mod.ts";
 import type { LogLevel, TransportStatus } from "../core/mod.ts";
 
-// What a running door tells about itself, on its pages and to the command line. Everything here is plain JSON: times
-// are ISO 8601, lengths of time milliseconds, sizes bytes.
+// The reports of a running instance on its pages and to the command line. All values are plain JSON: times are
+// ISO 8601, durations milliseconds, sizes bytes.
 
-/** The one word of `/healthz` and `/readyz`. */
+/** The answer of `/healthz` and `/readyz`. */
 export type InstancePhase = "starting" | "ready" | "draining";
 
-/** Who answers on a control socket. */
+/** The identity of the instance on a control socket. */
 export interface Hello {
   readonly version: string;
   readonly id: string;
   readonly pid: number;
-  /** Grows when a client of before would misread an answer. */
+  /** Incremented when an older client would misread an answer. */
   readonly protocol: number;
 }
 
-/** What `postern status` shows of one door. */
+/** The status of one instance, as `postern status` shows it. */
 export interface Status {
   readonly version: string;
   readonly id: string;
@@ -27,19 +27,19 @@ export interface Status {
   readonly transports: readonly TransportState[];
   readonly config: ConfigState;
   readonly catalogues?: readonly CatalogueState[];
-  /** Absent where it answers no DNS. */
+  /** Absent if the instance does not answer DNS. */
   readonly dns?: DnsInfo;
   readonly connections: { readonly open: number; readonly total: number; readonly failed: number };
   readonly bytes: { readonly up: number; readonly down: number };
   readonly memory: { readonly resident: number };
 }
 
-/** What a door answers of DNS. */
+/** The DNS service of an instance. */
 export interface DnsInfo {
   readonly addresses: readonly { readonly host: string; readonly port: number }[];
-  /** The domains whose names are its own. */
+  /** The domains that the instance answers for. */
   readonly domains: readonly string[];
-  /** How many names have an address of the fake range. */
+  /** The number of names with an address in the fake range. */
   readonly fakeAddresses?: number;
 }
 
@@ -47,22 +47,25 @@ export interface ListenerState {
   /** `mixed`, `socks`, `http`, `unix`, `dns`, `admin`. */
   readonly kind: string;
   readonly address: string;
-  /** Whether it asks for a user and a password. */
+  /** Whether it requires a user and a password. */
   readonly auth: boolean;
 }
 
-/** A transport by its name in the configuration; further fields are its own. */
+/** A transport under its name in the configuration, with the fields of its type. */
 export interface TransportState extends TransportStatus {
   readonly name: string;
   readonly type: string;
   readonly via?: string;
   readonly dials: number;
   readonly failures: number;
-  /** The table of its cluster, where rules ask for it. */
+  /** The table of its cluster, if rules use the cluster. */
   readonly table?: TableState;
 }
 
-/** What is known of a cluster's Services and pods; while that is nothing, targets that may be the cluster's are refused. */
+/**
+ * The state of a cluster's table of Services and pods. While the table is unknown, postern refuses targets
+ * that may belong to the cluster.
+ */
 export interface TableState {
   readonly state: "known" | "asking" | "unknown";
   readonly reason?: string;
@@ -70,10 +73,10 @@ export interface TableState {
 }
 
 export interface ConfigState {
-  /** Absent where a door runs without a file. */
+  /** Absent if the instance runs without a file. */
   readonly path?: string;
   readonly loadedAt: string;
-  /** Why the file as it is now is not in force. */
+  /** Why the current content of the file is not applied. */
   readonly problem?: string;
 }
 
@@ -97,106 +100,109 @@ export interface ConnectionInfo {
   readonly up: number;
   readonly down: number;
   readonly user?: string;
-  /** Present while its target has not been reached yet. */
+  /** Present while the target is not connected yet. */
   readonly isDialling?: true;
 }
 
-/** A connection that has ended, and how. */
+/** An ended connection. */
 export interface EndedConnection extends ConnectionInfo {
   readonly endedAt: string;
   readonly outcome: string;
-  /** The sentence of the error, where it ended by one. */
+  /** The error message, if an error ended it. */
   readonly reason?: string;
 }
 
 /** A line of the log. */
 export interface LoggedLine {
-  /** Its place among all lines of this door. */
+  /** The number of the line in the log of this instance. */
   readonly number: number;
   readonly time: string;
   readonly level: LogLevel;
   readonly event: string;
-  /** Its fields as the log has them: `conn=1 outcome=done`. */
+  /** The fields as written to the log: `conn=1 outcome=done`. */
   readonly fields: string;
 }
 
-/** What moved in one step of a watch, in bytes a second, and how many connections were open at its end. */
+/** Traffic of one step in bytes per second, and the open connections at its end. */
 export interface TrafficSample {
   readonly up: number;
   readonly down: number;
   readonly open: number;
 }
 
-/** What changes all the time. */
+/** The values that change all the time. */
 export type InstanceCounts = Pick<Status, "connections" | "bytes" | "memory">;
 
-/** Everything that a door tells to who begins to watch it, or has fallen behind. */
+/** The whole state of an instance, for a new watcher or one that missed a step. */
 export interface WatchedWhole {
   readonly kind: "whole";
-  /** The door's calendar, in RFC 3339. */
+  /** The time on the instance, in RFC 3339. */
   readonly time: string;
-  /** How often a step comes, in ms. */
+  /** The interval between steps in ms. */
   readonly every: number;
   readonly status: Status;
   readonly live: readonly ConnectionInfo[];
-  /** The last ones, oldest first. */
+  /** The most recent ones, oldest first. */
   readonly ended: readonly EndedConnection[];
   readonly log: readonly LoggedLine[];
   readonly traffic: readonly TrafficSample[];
 }
 
-/** What has changed since the step before. All of it may be told twice: ids and numbers say what is known already. */
+/** Changes since the previous step. A step may repeat known items; ids and numbers identify them. */
 export interface WatchedStep {
   readonly kind: "step";
   readonly time: string;
   readonly counts: InstanceCounts;
-  /** Where anything of it but the counts has changed. */
+  /** Present if the status changed, apart from the counts. */
   readonly status?: Status;
-  /** Connections that are new or have got through. */
+  /** Connections that are new or now connected. */
   readonly begun: readonly ConnectionInfo[];
-  /** Bytes so far of the connections that moved some. */
+  /** Total bytes of the connections with traffic. */
   readonly moved: readonly (readonly [id: number, up: number, down: number])[];
-  /** The ids of connections that live no more. */
+  /** The ids of connections that ended. */
   readonly gone: readonly number[];
   readonly ended: readonly EndedConnection[];
   readonly log: readonly LoggedLine[];
   readonly traffic: TrafficSample;
 }
 
-/** What a watch tells: first the whole, then a step a second; the whole again to who could not follow. */
+/**
+ * An update of a watch: first the whole state, then a step a second; the whole state again after a missed
+ * step.
+ */
 export type WatchUpdate = WatchedWhole | WatchedStep;
 
-/** What a reload did. A reload that fails throws `config` with all problems, and changes nothing. */
+/** The result of a reload. A failed reload throws `config` with all problems and changes nothing. */
 export interface ReloadReport {
-  /** Whether anything is different now. */
+  /** Whether the reload changed anything. */
   readonly changed: boolean;
-  /** One line for each difference: `route .svc now goes to lab (was direct)`. */
+  /** One line per change: `route .svc now goes to lab (was direct)`. */
   readonly changes: readonly string[];
   readonly warnings: readonly string[];
 }
 
-/** Where a target would go, and why. */
+/** The route of a target, with its reason. */
 export interface ExplanationInfo {
   readonly target: string;
   readonly transport: string;
   readonly because: string;
-  /** The transport and those it goes through, the one that reaches the target first. */
+  /** The transport that reaches the target, followed by the transports below it. */
   readonly hops: readonly HopInfo[];
   readonly losers: readonly LoserInfo[];
-  /** Why the target goes nowhere; present where a cluster owns it, or may own it, and does not have it. */
+  /** Why postern refuses the target: a cluster owns it, or may own it, and does not have it. */
   readonly held?: ErrorInfo;
-  /** Present when it was tried. */
+  /** Present if the route was tried. */
   readonly dial?: DialReport;
 }
 
 export interface HopInfo {
   readonly name: string;
   readonly type: string;
-  /** Where that is, without secrets: `http://proxy.corp.example:3128`. */
+  /** The address without secrets: `http://proxy.corp.example:3128`. */
   readonly detail?: string;
-  /** The hosts that it goes through, nearest first. */
+  /** The ssh hosts on the path, nearest first. */
   readonly hosts?: readonly { readonly host: string; readonly address: string }[];
-  /** Why it cannot be used, and what to do about that. */
+  /** Why it cannot be used, and the remedy. */
   readonly problem?: string;
   readonly hint?: string | undefined;
 }
@@ -210,27 +216,27 @@ export interface LoserInfo {
 
 export interface DialReport {
   readonly ms: number;
-  /** Each step and when it was reached, in ms after the start. */
+  /** Each step with its time in ms since the start. */
   readonly steps: readonly { readonly step: string; readonly ms: number }[];
   readonly error?: ErrorInfo;
 }
 
-/** What programs need to be told to use the door, before it is put into a shell's words. */
+/** The proxy settings for programs, before they are formatted for a shell. */
 export interface ProxyEnvironment {
-  /** For the web: `http://127.0.0.1:12000`, or `socks5h://…` of a door that speaks SOCKS only. */
+  /** For HTTP clients: `http://127.0.0.1:12000`, or `socks5h://…` if the listener speaks only SOCKS. */
   readonly http: string;
-  /** For all else: `socks5h://127.0.0.1:12000`, or `http://…` of a door that speaks HTTP only. */
+  /** For all other clients: `socks5h://127.0.0.1:12000`, or `http://…` if the listener speaks only HTTP. */
   readonly socks: string;
-  /** What a kubeconfig has as `proxy-url`: `socks5://127.0.0.1:12000`. A door of an older postern does not tell it. */
+  /** The `proxy-url` for a kubeconfig: `socks5://127.0.0.1:12000`. Older instances do not report it. */
   readonly proxyUrl?: string;
   readonly noProxy: readonly string[];
-  /** For people: what was left out of `noProxy` and why. */
+  /** For people: which entries `noProxy` leaves out, and why. */
   readonly notes: readonly string[];
-  /** Whether the URLs lack a user and a password that the door asks for. */
+  /** Whether the listener requires a user and a password that the URLs do not contain. */
   readonly needsAuth: boolean;
 }
 
-/** A failure on its way to another process. */
+/** An error in a form for another process. */
 export interface ErrorInfo {
   readonly code: ErrorCode;
   readonly message: string;

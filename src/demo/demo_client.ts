@@ -2,24 +2,24 @@ import { type Conn, joinBytes, Messages } from "../core/mod.ts";
 import { copyBody, readFinalHead } from "../http/mod.ts";
 import { encodeRequestHead, Fields, responseFraming } from "../wire/mod.ts";
 
-/** What a site answered. */
+/** The answer of a site. */
 export interface DemoAnswer {
   readonly status: number;
   readonly text: string;
 }
 
 export interface DemoRequest {
-  /** The request line's target: a path, or a whole URL for a proxy. */
+  /** The target in the request line: a path, or a whole URL for a proxy. */
   readonly target: string;
   readonly host: string;
   readonly token?: string;
-  /** Ends our side at once, as clients do that send one request and wait. */
+  /** Closes our side immediately, like clients that send one request and wait. */
   readonly endsFirst?: boolean;
-  /** Called at the first bytes of the body. */
+  /** Called when the body starts. */
   readonly onBody?: () => void;
 }
 
-/** Sends one GET and reads the whole answer; disposes the connection. */
+/** Sends a GET request and reads the whole answer; disposes the connection. */
 export async function ask(
   conn: Conn,
   { target, host, token, endsFirst = false, onBody }: DemoRequest,

@@ -12,29 +12,29 @@ import {
 } from "../wire/mod.ts";
 import { DemoForwards } from "./demo_forwards.ts";
 
-/** Where the API server of the demo's cluster is: on the jump host, to which alone its name leads there. */
+/** The API server of the demo's cluster. Only the jump host resolves its name to it. */
 const api: Target = { host: "localhost", port: 6443 };
-/** Where the demo's own kubeconfig is, in memory. */
+/** The demo's kubeconfig, in memory. */
 export const kubeconfigPath = "/demo/kube/config";
-/** The one Service of the cluster, and what is behind it. */
+/** The only Service of the cluster, with its pod. */
 export const webName = "web.shop.svc.cluster.local";
 export const webPod = "web-7d4b9c";
 export const webPodPort = 8080;
 
 export interface DemoClusterOptions {
   readonly log: Log;
-  /** Connects to what runs in the one pod. */
+  /** Connects to the server in the pod. */
   readonly connectPod: (options: { signal: AbortSignal }) => Promise<Conn>;
 }
 
 /**
- * A stand-in for a cluster: an API server that knows one Service, its one EndpointSlice, and port-forwards to the pod of
- * it. It is asked with a token, without TLS, on a loopback port, and answers only what a door asks for on that way.
+ * A simulated cluster: an API server with one Service, one EndpointSlice and port-forwards to one pod. It
+ * listens on a loopback port without TLS, requires a token, and answers only the requests that postern sends.
  */
 export class DemoCluster implements AsyncDisposable {
-  /** What a person has in `~/.kube`. */
+  /** The files of a user's `~/.kube`. */
   readonly kubeFiles: Readonly<Record<string, string>>;
-  /** How many connections for port-forwards it was asked for. */
+  /** The number of port-forward connections so far. */
   connections = 0;
   readonly #world: World;
   readonly #options: DemoClusterOptions;
@@ -52,7 +52,7 @@ export class DemoCluster implements AsyncDisposable {
     this.#listening = world.network.listen({ host: "127.0.0.1", port: 0 });
     this.kubeFiles = { [kubeconfigPath]: kubeconfig(this.#token) };
     const deps = {
-      dial: () => Promise.reject(new Error("it is no door")),
+      dial: () => Promise.reject(new Error("the demo cluster is not a proxy")),
       clock: world.clock,
       log,
       deadlines: this.#deadlines,
@@ -61,7 +61,7 @@ export class DemoCluster implements AsyncDisposable {
     this.#tasks.spawn((signal) => serveListener(this.#listening, this.#serve, deps, { signal }));
   }
 
-  /** What the API server is called on the far side, with its port. */
+  /** The address of the API server inside the demo network. */
   get address(): string {
     return formatTarget(api);
   }
@@ -91,12 +91,12 @@ export class DemoCluster implements AsyncDisposable {
         if (!await this.#answer(head, { client, messages, signal })) return;
       }
     } catch (error) {
-      // A client that goes away says nothing about the demo.
+      // A client that leaves is not a failure of the demo.
       deps.log.debug("demo.cluster", { reason: describe(error) });
     }
   };
 
-  /** Whether the connection takes another request. */
+  /** Answers a request; returns whether the connection accepts another. */
   async #answer(
     { method, target, fields }: RequestHead,
     { client, messages, signal }: {
@@ -146,7 +146,7 @@ export class DemoCluster implements AsyncDisposable {
   };
 }
 
-/** A watch that begins with all there is; nothing ever changes, so that it then only waits for the client's end. */
+/** Answers a watch with all objects. Nothing changes, so it then waits for the client to close. */
 async function watch(client: Conn, messages: Messages, object: unknown): Promise<false> {
   const end = { resourceVersion: "2", annotations: { "k8s.io/initial-events-end": "true" } };
   const events = [{ type: "ADDED", object }, { type: "BOOKMARK", object: { metadata: end } }];
@@ -184,7 +184,7 @@ function kubeconfig(token: string): string {
 const forwardPath = `/api/v1/namespaces/shop/pods/${webPod}/portforward`;
 const forwardProtocol = "SPDY/3.1+portforward.k8s.io";
 
-/** All that is in the cluster, by where it is watched. */
+/** All objects of the cluster, by watch path. */
 const objects: Readonly<Record<string, unknown>> = {
   "/api/v1/namespaces/shop/services": {
     metadata: { namespace: "shop", name: "web", resourceVersion: "1" },

@@ -1,7 +1,7 @@
 import { type AppendFile, directoryOf, type FileInfo, type Files } from "../world/mod.ts";
 import { PosternError } from "../words/mod.ts";
 
-/** Files that are in memory only. Nothing else is there, so that no file of the person's is ever read or written. */
+/** Files in memory only: the demo never reads or writes a file of the user. */
 export class DemoFiles implements Files {
   readonly #files: Map<string, Uint8Array<ArrayBuffer>>;
   readonly #directories = new Set<string>();
@@ -82,7 +82,7 @@ export class DemoFiles implements Files {
 
   append(path: string): Promise<AppendFile> {
     return Promise.reject(
-      new PosternError("not_allowed", `Cannot write to "${path}": the demo has no log of its own`),
+      new PosternError("not_allowed", `Cannot write to "${path}": the demo has no log file`),
     );
   }
 

@@ -10,21 +10,21 @@ import {
 
 export interface DemoForwardsOptions {
   readonly signal: AbortSignal;
-  /** New, for this connection. */
+  /** A new session for this connection. */
   readonly spdy: SpdySession;
-  /** Connects to a port inside the pod. */
+  /** Connects to a port in the pod. */
   readonly connect: (port: number, options: { signal: AbortSignal }) => Promise<Conn>;
 }
 
-/** A forward that the client has begun to ask for: the numbers of its two streams, as far as they have come. */
+/** A forward that the client is opening: its streams so far. */
 interface Asked {
   errors?: number;
   data?: number;
 }
 
 /**
- * The kubelet's side of port-forwards to the one pod of the demo: SPDY in the messages of a WebSocket, a pair of
- * streams for each forward. As with the real one, who does not read holds up the others.
+ * The kubelet side of port-forwards to the demo's pod: SPDY over WebSocket messages, two streams per forward.
+ * As with a real kubelet, a slow reader blocks the other forwards.
  */
 export class DemoForwards {
   readonly #client: Conn;
@@ -32,7 +32,7 @@ export class DemoForwards {
   readonly #spdy: SpdySession;
   readonly #webSocket = new WebSocketReader("server");
   readonly #asked = new Map<string, Asked>();
-  /** The connections into the pod, by the numbers of their streams of data. */
+  /** The connections into the pod, by data stream. */
   readonly #pods = new Map<number, Conn>();
   #writing: Promise<void> = Promise.resolve();
 
@@ -42,9 +42,9 @@ export class DemoForwards {
     this.#options = options;
   }
 
-  /** Serves until the client has closed. */
+  /** Serves until the client closes. */
   async serve(): Promise<void> {
-    // A forward that breaks has told its client so by then.
+    // A broken forward has already informed its client.
     await using forwards = new Tasks(this.#options.signal, () => {});
     const into = new Uint8Array(32 * 1024);
     try {
@@ -76,7 +76,7 @@ export class DemoForwards {
     }
   }
 
-  /** What cannot be said to the pod shows where its answer is read. */
+  /** A failed write shows up when the answer is read. */
   async #toPod(stream: number, say: (pod: Conn) => Promise<void>): Promise<void> {
     const pod = this.#pods.get(stream);
     if (!pod) return;
@@ -123,7 +123,7 @@ export class DemoForwards {
     }
   }
 
-  /** In the order of a kubelet: first the end of the data, then why. */
+  /** In the order of a kubelet: first the end of the data, then the reason. */
   async #refuse({ errors, data }: Required<Asked>, reason: string): Promise<void> {
     await this.#say(this.#spdy.end(data));
     await this.#sayData(errors, new TextEncoder().encode(reason));
@@ -138,7 +138,7 @@ export class DemoForwards {
     if (bytes) await this.#sayFrame(webSocketOpcodes.binary, bytes);
   }
 
-  /** One after the other; everybody who speaks waits for what was said before. */
+  /** Queues a frame, so that writes do not overlap. */
   #sayFrame(opcode: number, bytes: Uint8Array): Promise<void> {
     const frame = webSocketServerFrame(opcode, bytes);
     return this.#writing = this.#writing.then(() => this.#client.write(frame));

@@ -7,7 +7,7 @@ import { clientId, DemoSignIn, jsonAnswer } from "./demo_sign_in.ts";
 /** The base domain of the cluster behind the jump host. */
 export const clusterDomain = "c-demo01.demo.internal";
 
-/** The clusters of the demo, in the form in which Lieutenant tells them. */
+/** The clusters of the demo, in Lieutenant's format. */
 const clusters = [
   {
     id: "c-demo01",
@@ -23,15 +23,15 @@ const clusters = [
   {
     id: "c-demo02",
     tenant: "t-demo",
-    displayName: "Demo, reached without one",
+    displayName: "Demo, without a jump host",
     facts: { cloud: "demo" },
     dynamicFacts: { talosApiURL: "https://api.c-demo02.demo.internal:6443" },
   },
 ];
 
 /**
- * A stand-in for the Lieutenant API of a company, with two clusters and a stand-in for its OpenID provider: on a
- * loopback port, and only what `postern update` asks for.
+ * A simulated Lieutenant API with two clusters and an OpenID provider, on a loopback port. It answers only
+ * the requests of `postern update`.
  */
 export class DemoLieutenant implements AsyncDisposable {
   readonly #tasks: Tasks;
@@ -45,7 +45,7 @@ export class DemoLieutenant implements AsyncDisposable {
     this.#listening = network.listen({ host: "127.0.0.1", port: 0 });
     this.#signIn = DemoSignIn.open(`${this.url}/sso`, () => clock.date());
     const deps = {
-      dial: () => Promise.reject(new Error("it is no door")),
+      dial: () => Promise.reject(new Error("the demo API is not a proxy")),
       clock,
       log,
       deadlines: this.#deadlines,

@@ -1,20 +1,20 @@
 import { encodeBase64, sha256 } from "../core/mod.ts";
 import type { PageRequest, PageResponse } from "../listeners/mod.ts";
 
-/** A code that a browser was sent back with, and what has to come with it. */
+/** An authorization code with the values that must match it. */
 interface Code {
   readonly nonce: string;
   readonly challenge: string;
   readonly redirectUri: string;
 }
 
-/** The one person of the demo. */
+/** The only user of the demo. */
 const person = "you@demo.internal";
 export const clientId = "lieutenant";
 
 /**
- * A stand-in for a company's OpenID provider: it has one client and lets everybody in as the one person there is,
- * without a password. The protocol is the real one: code with PKCE, nonce, signed tokens.
+ * A simulated OpenID provider with one client and one user, who needs no password. It implements the real
+ * protocol: code with PKCE, nonce, signed tokens.
  */
 export class DemoSignIn {
   readonly #issuer: string;
@@ -37,12 +37,12 @@ export class DemoSignIn {
     return new DemoSignIn(issuer, date, keys);
   }
 
-  /** Whether it has given this token to somebody. */
+  /** Whether it issued this token. */
   knows(token: string): boolean {
     return this.#tokens.has(token);
   }
 
-  /** One of its pages, by the path below its own address; undefined where it has none. */
+  /** A page by its path below the issuer; undefined if it does not exist. */
   async page(path: string, { query, body }: PageRequest): Promise<PageResponse | undefined> {
     if (path === "/.well-known/openid-configuration") return jsonAnswer(this.#metadata());
     if (path === "/keys") return jsonAnswer({ keys: [await this.#publicKey()] });

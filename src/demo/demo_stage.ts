@@ -5,7 +5,7 @@ import type { DemoLieutenant } from "./demo_lieutenant.ts";
 import type { FarSide } from "./far_side.ts";
 import type { JumpHost } from "./jump_host.ts";
 
-/** One thing that the demo tries; its result is a sentence, or it throws. */
+/** One check of the demo. Returns a short result, or throws. */
 export interface DemoStep {
   readonly title: string;
   run(signal: AbortSignal): Promise<string>;
@@ -17,17 +17,17 @@ export interface DemoStage {
   readonly far: FarSide;
   readonly jump: JumpHost;
   readonly cluster: DemoCluster;
-  /** The API that lists the clusters. */
+  /** The API with the catalogue. */
   readonly lieutenant: DemoLieutenant;
-  /** What the door's person has: files and stores in memory. */
+  /** The user's side of the demo, with files and stores in memory. */
   readonly own: World;
   /** The configuration. */
   readonly config: string;
-  /** The configuration again with another rule in it. */
+  /** The configuration with an additional rule. */
   readonly otherConfig: string;
 }
 
-/** Fails a step. */
+/** Fails a step unless `isRight`. */
 export function expect(isRight: boolean, otherwise: string): void {
   if (!isRight) throw new Error(otherwise);
 }

@@ -10,107 +10,110 @@ const site: Target = { host: hiddenName, port: 80 };
 const archive: Target = { host: archiveName, port: 80 };
 const lookAlike = `evil${hiddenName}`;
 
-/** What `demo --once` tries, in order. */
+/** The steps of `demo --once`, in order. */
 export function demoSteps(stage: DemoStage): DemoStep[] {
   const { world, instance, far, jump } = stage;
   const client = new InstanceClient(stage);
   return [
     {
-      title: "the site has no name on this side",
+      title: "this machine cannot resolve the site",
       async run(signal) {
         const found = await world.network.lookup(hiddenName, { signal }).catch((error: unknown) => {
-          // From source the demo may speak to loopback only, so no resolver is asked at all.
+          // When run from source, the demo may connect only to loopback, so it cannot query a resolver.
           const isUnresolved = (["name_not_found", "timeout", "not_allowed"] as const)
             .some((code) => isPosternError(error, code));
           if (isUnresolved) return [];
           throw error;
         });
-        expect(found.length === 0, `the resolver answered ${found.join(" ")}`);
-        return `${hiddenName} cannot be resolved here`;
+        expect(found.length === 0, `the resolver returned ${found.join(" ")}`);
+        return `the resolver does not know ${hiddenName}`;
       },
     },
     ...(["socks5", "http"] as const).map((scheme): DemoStep => ({
-      title: scheme === "socks5" ? "by SOCKS5" : "by HTTP CONNECT",
+      title: scheme === "socks5" ? "connect with SOCKS5" : "connect with HTTP CONNECT",
       run: async (signal) => {
         const answer = await ask(await client.dial(scheme, site, signal), { target: "/", host: hiddenName });
-        expect(answer.status === 200 && answer.text.trim() === greeting, `it answered ${answer.status}`);
-        return `the site says "${answer.text.trim()}"`;
+        expect(
+          answer.status === 200 && answer.text.trim() === greeting,
+          `the site answered ${answer.status}`,
+        );
+        return `the site answered "${answer.text.trim()}"`;
       },
     })),
     {
-      title: "by SOCKS4a",
+      title: "connect with SOCKS4a",
       async run(signal) {
         const conn = await client.connect(signal);
         await conn.write(encodeSocks4Request({ command: socks4Commands.connect, target: site, user: "" }));
         const messages = new Messages(conn);
         const reply = await messages.read(decodeSocks4Reply);
-        expect(reply === socks4Replies.granted, `the door refused with ${reply}`);
+        expect(reply === socks4Replies.granted, `postern refused with code ${reply}`);
         const answer = await ask(messages.goOn(), { target: "/", host: hiddenName });
-        expect(answer.text.trim() === greeting, `it answered ${answer.status}`);
-        return "the oldest of the protocols reaches it too";
+        expect(answer.text.trim() === greeting, `the site answered ${answer.status}`);
+        return "the site answered";
       },
     },
     {
-      title: "by plain HTTP through the proxy",
+      title: "forward a plain HTTP request",
       async run(signal) {
         const answer = await ask(await client.connect(signal), {
           target: `http://${hiddenName}/`,
           host: hiddenName,
         });
-        expect(answer.text.trim() === greeting, `it answered ${answer.status}`);
-        return "GET http://… is forwarded";
+        expect(answer.text.trim() === greeting, `the site answered ${answer.status}`);
+        return "the site answered GET http://…";
       },
     },
     {
-      title: "the name was resolved on the far side",
+      title: "the upstream proxy resolves the name",
       run() {
         const wanted = formatTarget(site);
-        expect(far.asked.includes(wanted), `it was asked for ${far.asked.join(" ")}`);
-        return Promise.resolve(`the far side was asked for ${wanted}`);
+        expect(far.asked.includes(wanted), `the proxy received ${far.asked.join(" ")}`);
+        return Promise.resolve(`the proxy received the name ${wanted}`);
       },
     },
     {
-      title: "through an ssh host, by its own ssh configuration",
+      title: "connect through an ssh host from the ssh configuration",
       async run(signal) {
         const answer = await ask(await client.dial("socks5", archive, signal), {
           target: "/big",
           host: archiveName,
           endsFirst: true,
         });
-        expect(answer.text.length === bigSize, `${answer.text.length} of ${bigSize} bytes arrived`);
+        expect(answer.text.length === bigSize, `received ${answer.text.length} of ${bigSize} bytes`);
         const wanted = formatTarget(archive);
-        expect(jump.asked.includes(wanted), `the ssh host was asked for ${jump.asked.join(" ")}`);
+        expect(jump.asked.includes(wanted), `the ssh host connected to ${jump.asked.join(" ")}`);
         const hop = instance.instance.status().transports.find(({ name }) => name === "jump")?.hops?.[0];
-        expect(hop?.state === "ready" && hop.sessions === 1, `its state is ${hop?.state}`);
-        return `signed in with a key, ${bigSize} bytes of ${archiveName} came after our end`;
+        expect(hop?.state === "ready" && hop.sessions === 1, `the hop is ${hop?.state}`);
+        return `signed in with a key; received ${bigSize} bytes of ${archiveName} after our half-close`;
       },
     },
     {
-      title: "a half-close loses nothing",
+      title: "a half-close loses no data",
       async run(signal) {
         const answer = await ask(await client.dial("socks5", site, signal), {
           target: "/big",
           host: hiddenName,
           endsFirst: true,
         });
-        expect(answer.text.length === bigSize, `${answer.text.length} of ${bigSize} bytes arrived`);
-        return `${bigSize} bytes came after our end`;
+        expect(answer.text.length === bigSize, `received ${answer.text.length} of ${bigSize} bytes`);
+        return `received ${bigSize} bytes after our half-close`;
       },
     },
     {
-      title: "an unknown name is told from a refused port",
+      title: "an unknown name and a refused port give different replies",
       async run(signal) {
         const unknown = await refusalOf(
-          client.dial("socks5", { host: `nobody.${hiddenName}`, port: 80 }, signal),
+          client.dial("socks5", { host: `unknown.${hiddenName}`, port: 80 }, signal),
         );
         const refused = await refusalOf(client.dial("socks5", { ...site, port: 81 }, signal));
-        expect(unknown === "unreachable" || unknown === "name_not_found", `the unknown name was ${unknown}`);
-        expect(refused === "refused", `the closed port was ${refused}`);
+        expect(unknown === "unreachable" || unknown === "name_not_found", `the unknown name gave ${unknown}`);
+        expect(refused === "refused", `the closed port gave ${refused}`);
         return "SOCKS replies 4 and 5";
       },
     },
     {
-      title: "a name that only looks alike is not routed",
+      title: "a rule does not match a similar name",
       async run(signal) {
         const { transport } = await instance.instance.explain({ host: lookAlike, port: 80 }, {
           dial: false,
@@ -121,32 +124,32 @@ export function demoSteps(stage: DemoStage): DemoStep[] {
       },
     },
     {
-      title: "a browser's PAC file says the same",
+      title: "the PAC file gives the same routes",
       async run(signal) {
         const { text } = await client.page("/proxy.pac", signal);
         const verdict = pacVerdict(text);
         const routed = verdict(`http://${hiddenName}/`, hiddenName);
-        expect(routed === `SOCKS5 ${instance.address}`, `it says ${routed} for the site`);
+        expect(routed === `SOCKS5 ${instance.address}`, `the PAC file returned ${routed} for the site`);
         const other = verdict(`http://${lookAlike}/`, lookAlike);
-        expect(other === "DIRECT", `it says ${other} for the other name`);
+        expect(other === "DIRECT", `the PAC file returned ${other} for the similar name`);
         return routed;
       },
     },
     {
-      title: "the page shows its state to whoever has the token",
+      title: "the status page requires the token",
       async run(signal) {
         const without = await client.page("/status.json", signal);
         expect(
           without.status === 403 || without.status === 401,
-          `without a token it answers ${without.status}`,
+          `without a token the page answered ${without.status}`,
         );
         const { status, text } = await client.page("/status.json", signal, instance.token);
-        expect(status === 200 && JSON.parse(text).state === "ready", `it answered ${status}`);
-        return "without the token it shows nothing";
+        expect(status === 200 && JSON.parse(text).state === "ready", `the page answered ${status}`);
+        return `status ${without.status} without the token, 200 with it`;
       },
     },
     {
-      title: "a reload leaves a download alone",
+      title: "a reload does not interrupt a download",
       async run(signal) {
         const reloaded = Promise.withResolvers<string>();
         const download = ask(await client.dial("socks5", site, signal), {
@@ -160,7 +163,7 @@ export function demoSteps(stage: DemoStage): DemoStep[] {
           },
         });
         const [{ text }, changes] = await Promise.all([download, reloaded.promise]);
-        expect(text.length === bigSize, `${text.length} of ${bigSize} bytes arrived`);
+        expect(text.length === bigSize, `received ${text.length} of ${bigSize} bytes`);
         return changes;
       },
     },
@@ -180,7 +183,7 @@ async function refusalOf(dial: Promise<Conn>): Promise<string> {
   }
 }
 
-/** Runs the script as a browser would: it has no functions but its own. */
+/** Runs the script with its own functions only; browsers offer more. */
 function pacVerdict(script: string): (url: string, host: string) => string {
   return new Function(`${script}; return FindProxyForURL;`)();
 }

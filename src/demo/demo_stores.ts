@@ -1,7 +1,7 @@
 import { PosternError } from "../words/mod.ts";
 import type { Store, StoreKey, Stores } from "../world/mod.ts";
 
-/** Stores that are in memory only. */
+/** Stores in memory only. */
 export class DemoStores implements Stores {
   readonly #stores = new Map<string, Map<string, Entry>>();
 
@@ -30,7 +30,7 @@ export class DemoStores implements Stores {
   }
 
   setAside(path: string): Promise<string> {
-    return Promise.reject(new PosternError("internal", `Cannot set "${path}" aside: it is in memory`));
+    return Promise.reject(new PosternError("internal", `Cannot rename the store "${path}": it is in memory`));
   }
 }
 
@@ -43,7 +43,10 @@ function nameOf(key: StoreKey): string {
   return JSON.stringify(key);
 }
 
-/** As a store on a disk has them: of what stands in one place of our keys, all are numbers or all are texts. */
+/**
+ * Orders keys like a store on disk. Key parts at the same position have the same type: all numbers or all
+ * strings.
+ */
 function inOrder({ key: one }: Entry, { key: other }: Entry): number {
   for (const [at, part] of one.entries()) {
     const against = other[at];

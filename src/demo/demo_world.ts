@@ -5,21 +5,22 @@ import { DemoStores } from "./demo_stores.ts";
 import { visit } from "./played_browser.ts";
 
 /**
- * The world of the demo's door: network, clock and terminal are real; its files and stores are in memory, its person is
- * nobody, and it can run no program but a browser that is played. So no ssh configuration, key, agent or known host of the real person has a part in it.
+ * The world of the demo's instance. Network, clock and terminal are real. Files, stores and the user are
+ * simulated, and the only program is a simulated browser. The demo therefore does not use your ssh
+ * configuration, keys, agent or known hosts.
  */
 export function demoWorld(world: World, files: Readonly<Record<string, string>>): World {
   const { clock, network, terminal } = world;
-  const none = () => Promise.reject(new PosternError("not_allowed", "The demo starts no program"));
+  const none = () => Promise.reject(new PosternError("not_allowed", "Cannot start a program in the demo"));
   const process: World["process"] = Object.create(world.process, {
     hostName: { value: "demo" },
     env: { value: (name: string) => name === "POSTERN_BROWSER" ? "played" : undefined },
     account: { value: () => Promise.resolve({ name: "demo", home: "/demo" }) },
-    // Its ssh starts no program, so a reload may bring it.
+    // The demo's ssh starts no program, so a reload may add ssh.
     missing: { value: () => undefined },
     mayRun: { value: () => true },
     run: { value: none },
-    // The one program that it seems to have is the browser, and that is played.
+    // The only program is the simulated browser.
     background: {
       value: ([, address = ""]: readonly string[], { signal }: { readonly signal: AbortSignal }) => {
         const ended = visit({ clock, network }, new URL(address), { signal }).then(() => 0, () => 1);
@@ -31,7 +32,7 @@ export function demoWorld(world: World, files: Readonly<Record<string, string>>)
   return { clock, network, terminal, places, process, stores: new DemoStores(), files: new DemoFiles(files) };
 }
 
-/** Where its person has everything: nothing of that is on a disk. */
+/** Directories of the simulated user; none exists on disk. */
 const places: World["places"] = {
   home: "/demo",
   temporary: "/demo/tmp",

@@ -10,20 +10,20 @@ import {
   serveOnlyPages,
 } from "../listeners/mod.ts";
 
-/** The name of the hidden site: no resolver of this machine knows it. */
+/** The name of the hidden site; the resolver of this machine does not know it. */
 export const hiddenName = "intranet.demo.internal";
-/** The name of the archive: only the jump host knows it. */
+/** The name of the archive; only the jump host knows it. */
 export const archiveName = "archive.demo.internal";
-/** A name of a cluster: only the jump host knows it. */
+/** A name of a cluster; only the jump host knows it. */
 export const shopName = "shop.apps.c-demo01.demo.internal";
-/** What the hidden site says. */
-export const greeting = "Hello from the far side.";
-/** How much `/big` sends, in bytes. */
+/** The text of the hidden site. */
+export const greeting = "Hello from the private network.";
+/** The size of `/big` in bytes. */
 export const bigSize = 4_000_000;
 
 /**
- * The other end of the demo: a web site that is known by name only here, and a proxy in front of it, as a company
- * would have one. Both are postern's own listeners on loopback ports that nobody is told.
+ * The private network of the demo: a website with a name that only this network resolves, and a company proxy
+ * in front of it. Both are postern's own listeners on loopback ports.
  */
 export class FarSide implements AsyncDisposable {
   readonly #world: World;
@@ -31,7 +31,7 @@ export class FarSide implements AsyncDisposable {
   readonly #tasks: Tasks;
   readonly #site: Listening;
   readonly #proxy: Listening;
-  /** What the proxy was asked for, for the demo to look at. */
+  /** The targets that the proxy received, for the demo's checks. */
   readonly asked: string[] = [];
 
   constructor(world: World, log: Log) {
@@ -67,7 +67,7 @@ export class FarSide implements AsyncDisposable {
     return { conn, tally: { up: 0, down: 0 }, finish: () => void conn[Symbol.asyncDispose]() };
   };
 
-  /** The far side's own resolver and network, from a place where some names are known. */
+  /** Resolves and connects inside the private network, from a place that knows `names`. */
   async connect(
     target: Target,
     { names, signal }: { readonly names: readonly string[]; readonly signal: AbortSignal },
@@ -75,7 +75,7 @@ export class FarSide implements AsyncDisposable {
     if (!names.includes(normalHost(target.host))) {
       throw new PosternError(
         "name_not_found",
-        `Cannot resolve "${target.host}": no such name on the far side`,
+        `Cannot resolve "${target.host}": no such name in the private network`,
       );
     }
     if (target.port !== 80) {

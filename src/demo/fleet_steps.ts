@@ -9,7 +9,7 @@ import { greeting, shopName } from "./far_side.ts";
 
 const shop: Target = { host: shopName, port: 80 };
 
-/** What `demo --once` tries of a fleet: the list of a company's clusters, and what is learnt from it. */
+/** The catalogue steps of `demo --once`: fetch a list of clusters and use its facts. */
 export function fleetSteps(stage: DemoStage): DemoStep[] {
   const { own, instance, lieutenant, jump } = stage;
   const client = new InstanceClient(stage);
@@ -18,61 +18,64 @@ export function fleetSteps(stage: DemoStage): DemoStep[] {
     instance.instance.explain(target, { dial: false, signal });
   return [
     {
-      title: "update signs in, and fetches the clusters of the company",
+      title: "update signs in and fetches the catalogue",
       async run(signal) {
         let said = "";
         const { catalogues: [update] } = await updateCatalogues(own, { text: config }, {
           log: silentLog,
-          // The one that is registered may be in use, or used by a sign-in that is no play.
+          // The registered port may be in use by a real sign-in.
           port: 0,
           say: (text) => Promise.resolve(void (said += text)),
           signal,
         });
         if (update && "error" in update) throw update.error;
-        expect(update !== undefined && "clusters" in update && update.clusters === 2, "there are not two");
-        expect(said.includes(`sign in at ${lieutenant.url}/sso`), `it said ${said}`);
-        return "2 clusters; the browser of the sign-in was played";
+        expect(
+          update !== undefined && "clusters" in update && update.clusters === 2,
+          "the catalogue does not contain 2 clusters",
+        );
+        expect(said.includes(`sign in at ${lieutenant.url}/sso`), `update printed ${said}`);
+        return "2 clusters; a simulated browser signed in";
       },
     },
     {
-      title: "clusters lists them",
+      title: "the stored catalogue lists the clusters",
       async run() {
         const { clusters } = await readFleet(own, { text: config });
         const names = clusters.map(({ name }) => name);
-        expect(names.join() === "c-demo01,c-demo02", `there are ${names.join(", ")}`);
+        expect(names.join() === "c-demo01,c-demo02", `the catalogue lists ${names.join(", ")}`);
         return names.join(", ");
       },
     },
     {
-      title: "what a cluster's facts say is routed",
+      title: "the facts of a cluster add routes",
       async run(signal) {
         const before = await wayOf(shop, signal);
-        expect(before.transport === "direct", `${shopName} went to ${before.transport} already`);
+        expect(before.transport === "direct", `${shopName} already went to ${before.transport}`);
         await instance.reload(config);
         const { transport, because } = await wayOf(shop, signal);
         expect(transport === "jump", `${shopName} goes to ${transport}`);
         const answer = await ask(await client.dial("socks5", shop, signal), { target: "/", host: shopName });
-        expect(answer.text.trim() === greeting, `it answered ${answer.status}`);
-        expect(jump.asked.includes(`${shopName}:80`), `the ssh host was asked for ${jump.asked.join(" ")}`);
-        return `${shopName} is reached by ssh, because of ${because}`;
+        expect(answer.text.trim() === greeting, `the site answered ${answer.status}`);
+        expect(jump.asked.includes(`${shopName}:80`), `the ssh host connected to ${jump.asked.join(" ")}`);
+        return `${shopName} goes through ssh: ${because}`;
       },
     },
     {
-      title: "what they exclude goes direct",
+      title: "the facts exclude a domain",
       async run(signal) {
         const { transport } = await wayOf({ host: `www.public.${clusterDomain}`, port: 443 }, signal);
-        expect(transport === "direct", `it goes to ${transport}`);
-        return `public.${clusterDomain} is not routed`;
+        expect(transport === "direct", `the domain goes to ${transport}`);
+        return `public.${clusterDomain} goes direct`;
       },
     },
     {
-      title: "all that goes on without the list",
+      title: "the routes outlast the catalogue server",
       async run(signal) {
         await lieutenant[Symbol.asyncDispose]();
-        await instance.reload(`${config}# read anew\n`);
+        await instance.reload(`${config}# changed\n`);
         const { transport } = await wayOf(shop, signal);
         expect(transport === "jump", `${shopName} goes to ${transport}`);
-        return "the clusters are known from what was stored";
+        return "postern uses the stored catalogue";
       },
     },
   ];

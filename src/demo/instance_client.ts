@@ -4,7 +4,7 @@ import { buildTransports } from "../transports/mod.ts";
 import { ask, type DemoAnswer } from "./demo_client.ts";
 import type { DemoStage } from "./demo_stage.ts";
 
-/** Programs as the door knows them: they speak one of its protocols. */
+/** The clients of the demo's instance, one for each protocol. */
 export class InstanceClient {
   readonly #stage: Pick<DemoStage, "world" | "instance">;
 
@@ -19,14 +19,14 @@ export class InstanceClient {
   async dial(scheme: "socks5" | "http", target: Target, signal: AbortSignal): Promise<Conn> {
     const { host, port } = parseTarget(this.#stage.instance.address);
     const settings = { instance: { kind: "proxy", settings: { scheme, host, port } } };
-    // The door's own network refuses to go to the door.
+    // The instance's own network refuses connections to itself.
     const { network } = this.#stage.world;
     const { byName } = buildTransports(settings, {
       ...this.#stage.instance.instance.transports.deps,
       network,
     });
     const transport = byName.get("instance")?.transport;
-    if (!transport) throw new Error("the demo has no client");
+    if (!transport) throw new Error("the demo has no transport to the instance");
     return await transport.dial(target, { signal });
   }
 

@@ -11,22 +11,22 @@ import {
   type Ssh2Server,
 } from "./ssh2_server.ts";
 
-/** Where the demo's own ssh configuration is, in memory. */
+/** The demo's ssh configuration, in memory. */
 export const sshConfigPath = "/demo/ssh/config";
 const keyPath = "/demo/ssh/id_ed25519";
 const knownHostsPath = "/demo/ssh/known_hosts";
 
 export interface JumpHostOptions {
   readonly log: Log;
-  /** Connects from the jump host; names are the far side's. */
+  /** Connects from the jump host, which resolves names of the private network. */
   readonly connect: (target: Target, options: { signal: AbortSignal }) => Promise<Conn>;
 }
 
-/** An ssh server on loopback that lets one key in, and connects on from there. */
+/** An ssh server on loopback that accepts one key and forwards connections. */
 export class JumpHost implements AsyncDisposable {
-  /** The ssh configuration that leads to it, with its keys: what a person has in `~/.ssh`. */
+  /** The ssh configuration and keys for it, like those in a user's `~/.ssh`. */
   readonly sshFiles: Readonly<Record<string, string>>;
-  /** What it was asked to connect to. */
+  /** The targets that clients requested. */
   readonly asked: string[] = [];
   readonly #world: World;
   readonly #options: JumpHostOptions;
@@ -51,7 +51,7 @@ export class JumpHost implements AsyncDisposable {
       [keyPath]: this.#userKey.private,
       [knownHostsPath]: `[127.0.0.1]:${this.port} ${hostKey.public}\n`,
     };
-    // Its chacha20 leaves ciphers behind.
+    // The chacha20 code of this server leaks cipher objects.
     const algorithms = { cipher: ["aes128-gcm@openssh.com", "aes128-ctr"] };
     const server = new ssh2.Server(
       { hostKeys: [hostKey.private], algorithms },
@@ -82,7 +82,7 @@ export class JumpHost implements AsyncDisposable {
 
   #greet(client: Ssh2Client): void {
     client.on("authentication", (attempt) => this.#judge(attempt));
-    // A client that goes away says nothing about the demo.
+    // A client that leaves is not a failure of the demo.
     client.on("error", (error) => this.#options.log.debug("demo.ssh", { reason: describe(error) }));
     client.on("tcpip", (accept, reject, { destIP: host, destPort: port }) => {
       const target = { host, port };
@@ -119,7 +119,7 @@ export class JumpHost implements AsyncDisposable {
   }
 }
 
-/** Why a channel is refused (RFC 4254, section 5.1). */
+/** The reason for a refused channel (RFC 4254, section 5.1). */
 const connectFailed = 2;
 
 function sshConfig(port: number): string {

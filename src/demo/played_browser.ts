@@ -1,9 +1,9 @@
 import type { World } from "../world/mod.ts";
 
-/** How often one is sent on before it gives up. */
+/** The maximum number of redirects to follow. */
 const mostRedirects = 10;
 
-/** Does what a person's browser would with an address: asks, and goes where it is sent. */
+/** Opens a URL like a browser: sends a request and follows redirects. */
 export async function visit(
   { clock, network }: Pick<World, "clock" | "network">,
   address: URL,

@@ -14,15 +14,15 @@ import { JumpHost, sshConfigPath } from "./jump_host.ts";
 
 export interface DemoOptions {
   readonly version: string;
-  /** Does the trying itself, checks the answers, and ends. */
+  /** Runs all checks and exits. */
   readonly once: boolean;
-  /** Where the door listens; any free port when absent. */
+  /** The listen address (default: a free port). */
   readonly listen?: string;
 }
 
 /**
- * Hidden sites, a proxy and a jump host that lead to them, a cluster behind the jump host, the list of a company's
- * clusters, and a door in front: all in this process, on loopback.
+ * Runs a self-contained simulation in this process, on loopback. It has hidden sites behind a proxy and a jump
+ * host, a cluster behind the jump host, a catalogue, and an instance with routes to all of them.
  */
 export async function runDemo(
   world: World,
@@ -30,14 +30,15 @@ export async function runDemo(
   { signal }: { signal: AbortSignal },
 ): Promise<void> {
   const lines = new LineWriter({ sink: (text) => world.terminal.err(text) });
-  // Where nobody is there to press Ctrl-C, the door is not left open; whoever says where it listens wants to use it.
+  // Without a terminal there is no Ctrl-C, so the demo exits; with a listen address the user wants to
+  // connect.
   const staysOpen = !once && (world.terminal.isOutput || listen !== undefined);
   let isInUse = false;
   const log = createLog({
     level: staysOpen ? "info" : "error",
     format: "text",
     date: () => world.clock.date(),
-    // While the demo does the trying its steps say what happens.
+    // While the steps run, their output replaces the log.
     write: (line) => isInUse || !staysOpen ? lines.write(line) : undefined,
   });
   try {
@@ -94,7 +95,9 @@ async function tryAll(stage: DemoStage, signal: AbortSignal): Promise<void> {
     } catch (error) {
       if (signal.aborted) throw signal.reason;
       await terminal.out(`${place} FAILED  ${title}: ${describe(error)}\n`);
-      throw new PosternError("protocol", `Cannot show the demo: "${title}" failed`, { cause: error });
+      throw new PosternError("protocol", `Cannot complete the demo: the step "${title}" failed`, {
+        cause: error,
+      });
     }
   }
   await terminal.out(`demo: all ${steps.length} steps ok in ${Math.round(clock.now() - begun)} ms\n`);
@@ -112,35 +115,34 @@ async function showAndWait(
   const ended = Promise.withResolvers<void>();
   using _stop = whenAborted(signal, () => ended.resolve());
   await ended.promise;
-  await world.terminal.out("\ndemo: the door is closed\n");
+  await world.terminal.out("\ndemo: stopped\n");
 }
 
 function invitation({ address }: PrivateInstance, config: string): string {
   const indented = config.trimEnd().split("\n").map((line) => `    ${line}`).join("\n");
   return `
-The door stays open at ${address}. Behind it are web sites that this machine knows no name for: one behind a
-proxy, one behind an ssh server, one that is a Service of a cluster, and one of a cluster that it has learnt of from a
-list that has ended since. Its ssh configuration, keys and kubeconfig are made for this run and in memory only; yours
-have no part in it.
+postern listens on ${address} and reaches four sites whose names this machine cannot resolve: one behind a
+proxy, one behind an ssh server, a Service of a cluster, and a site of a cluster from a stored catalogue. The
+demo keeps its ssh configuration, keys and kubeconfig in memory and does not use yours.
 
-Its configuration:
+The configuration:
 
 ${indented}
 
-Try, in another terminal:
+Try in another terminal:
 
     curl http://${hiddenName}/                                      (fails: no such name here)
     curl -x socks5h://${address} http://${hiddenName}/
     curl -x http://${address} http://${hiddenName}/
     curl -p -x http://${address} http://${hiddenName}/
-    curl -x socks5h://${address} http://${archiveName}/       (by ssh)
-    curl -x socks5h://${address} http://${shopName}/       (of a cluster, as its facts say)
-    curl -x socks5h://${address} http://${webName}/      (a Service, by a kubeconfig)
+    curl -x socks5h://${address} http://${archiveName}/       (through ssh)
+    curl -x socks5h://${address} http://${shopName}/       (a route from cluster facts)
+    curl -x socks5h://${address} http://${webName}/      (a Service, from the kubeconfig)
     curl http://${address}/proxy.pac
 
 In a browser: http://${address}/
 
-Every connection leaves a line below that says where it went and why. Ctrl-C ends the demo.
+postern logs a line below for every connection, with its route and the reason. Press Ctrl-C to stop the demo.
 
 `;
 }

@@ -1,14 +1,14 @@
 import type { Duplex } from "node:stream";
 import { DuplexConn, type DuplexConnOptions, isSameBytes } from "../core/mod.ts";
 
-/** The part of ssh2 that plays a server, which only the demo needs. */
+/** The server part of ssh2, which only the demo uses. */
 export interface Ssh2Server {
   readonly Server: new (options: object, onClient: (client: Ssh2Client) => void) => {
     injectSocket(socket: Duplex): void;
   };
-  /** A new key of ed25519, in OpenSSH's own forms. */
+  /** A new ed25519 key in OpenSSH's formats. */
   makeKey(): Ssh2KeyPair;
-  /** Whether a sign-in with the key is rightly signed. */
+  /** Whether the key signed a sign-in attempt. */
   isSignedBy(key: Ssh2KeyPair, attempt: SignInAttempt): boolean;
 }
 
@@ -20,7 +20,10 @@ export interface Ssh2KeyPair {
 export interface SignInAttempt {
   readonly method: string;
   readonly key?: { readonly data: Uint8Array };
-  /** What was signed, how, and the signature; without one a client only asks whether the key would do. */
+  /**
+   * The signed data, its algorithm and the signature; without a signature the client only asks whether the
+   * key is accepted.
+   */
   readonly blob?: Uint8Array;
   readonly signature?: Uint8Array;
   readonly hashAlgo?: string;
@@ -57,14 +60,15 @@ export async function loadSsh2Server(): Promise<Ssh2Server> {
     import("ssh2/lib/protocol/keyParser.js"),
   ]);
   const { parseKey } = parser.default;
-  // Its timer wants node's, which an older runtime does not give to a bundle; the client keeps the session alive.
+  // Its keepalive timer needs node's timers, which an older runtime does not give to a bundle; the client
+  // sends keepalives.
   Object.assign(server.default, { KEEPALIVE_CLIENT_INTERVAL: 0 });
   return {
     Server: server.default,
     makeKey() {
       while (true) {
         const key = keygen.default.generateKeyPairSync("ed25519");
-        // One of some hundred keys that ssh2 makes is one that it cannot read.
+        // About one in a hundred keys that ssh2 generates is unreadable for ssh2.
         if (!(parseKey(key.private) instanceof Error)) return key;
       }
     },
@@ -81,7 +85,9 @@ interface ParsedKey {
   verify(data: Uint8Array | undefined, signature: Uint8Array, hash: string | undefined): boolean | Error;
 }
 
-/** A server's end of a channel: an `end` of ssh2's would close both directions, so the half-close is its own. */
+/**
+ * The server side of a channel. ssh2's `end` would close both directions, so half-close is implemented here.
+ */
 export class ServerChannel extends DuplexConn {
   readonly #channel: Ssh2Channel;
 
@@ -95,7 +101,7 @@ export class ServerChannel extends DuplexConn {
     return Promise.resolve();
   }
 
-  /** ssh2 emits "close" only once a channel has been read to its end, so there is nothing to wait for. */
+  /** ssh2 emits "close" only after a channel was read to its end, so disposal does not wait. */
   override [Symbol.asyncDispose](): Promise<void> {
     this.drop(new Error("The connection was closed"));
     return Promise.resolve();

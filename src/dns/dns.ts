@@ -8,25 +8,25 @@ import { handshakeDeadline, type ListenerDeps, type ServeOptions } from "../list
 
 export type DnsProtocol = "udp" | "tcp";
 
-/** What a DNS port is given. */
+/** The dependencies of a DNS listener. */
 export interface DnsDeps {
   readonly answers: DnsAnswers;
   readonly clock: Clock;
   readonly log: Log;
-  /** Told of every message and what became of it. */
+  /** Called for every message with its outcome. */
   readonly told?: (protocol: DnsProtocol, reply: DnsReply) => void;
 }
 
-/** The longest question that is read; real ones have less than 300 bytes. */
+/** The maximum length of a query in bytes; real queries have fewer than 300. */
 const longestQuestion = 4096;
-/** How many questions by UDP wait for their answer at once; more are lost, and their clients ask again. */
+/** Maximum number of UDP queries in progress; further ones are dropped, and clients retry. */
 const mostWaiting = 512;
-/** How many questions by UDP are taken in a second; more are lost. */
+/** Maximum number of UDP queries per second; further ones are dropped. */
 const mostInSecond = 20_000;
 
 /**
- * Answers what comes to a UDP socket until it is closed, then waits for the last answers; the signal drops those. No
- * message ends it.
+ * Answers queries on a UDP socket until it is closed, then waits for the last answers; the signal aborts
+ * those. No message stops the loop.
  */
 export async function serveDnsDatagrams(
   datagrams: Datagrams,
@@ -44,7 +44,7 @@ export async function serveDnsDatagrams(
       datagram = await datagrams.receive();
     } catch (error) {
       log.error("dns.receive_failed", { reason: describe(error) });
-      // A socket that goes on failing must not take the whole processor.
+      // A socket that fails repeatedly must not use the whole CPU.
       await pause(clock, 1000, { signal }).catch(() => {});
       continue;
     }
@@ -63,7 +63,7 @@ export async function serveDnsDatagrams(
   await tasks.idle();
 }
 
-/** Answers one client's questions over TCP, one after the other. */
+/** Answers one client's TCP queries, one at a time. */
 export async function serveDnsStream(
   client: Conn,
   messages: Messages,
@@ -77,7 +77,7 @@ export async function serveDnsStream(
   const decode = dnsFrameDecoder(longestQuestion);
   try {
     while (!draining?.aborted) {
-      // The time is for the question, its answer, and for the client to take it.
+      // The deadline covers the query, its answer and the client's read.
       using _deadline = handshakeDeadline(client, deps);
       isIdle = true;
       unheard?.add(client);
@@ -87,7 +87,7 @@ export async function serveDnsStream(
       if (!bytes) return;
       const reply = await replyTo(bytes, { ...dnsDeps, signal, limit: 0xffff });
       dnsDeps.told?.("tcp", reply);
-      // Whoever sends something else than questions will not come to it.
+      // The client sends something other than queries, so the connection ends.
       if (!reply.bytes) return;
       await client.write(encodeDnsFrame(reply.bytes));
     }
@@ -101,7 +101,7 @@ export async function serveDnsStream(
   }
 }
 
-/** Lets so many pass in each second. */
+/** Allows a fixed number of events per second. */
 class Rate {
   readonly #clock: Clock;
   #since = -Infinity;

@@ -1,48 +1,48 @@
 import type { DnsRecord, DnsType } from "./messages/dns_records.ts";
 
-/** What somebody asks for. */
+/** A query. */
 export interface DnsAsked {
-  /** In lower case, without its last dot. */
+  /** In lower case, without a trailing dot. */
   readonly name: string;
   readonly type: DnsType;
 }
 
-/** What there is to say of a name. `zone` is the apex of what is ours around it: answers that there is nothing name it. */
+/** The answer for a name. `zone` is the apex of the zone around the name; negative answers name it. */
 export type DnsAnswer =
   | {
     readonly kind: "records";
     readonly zone: string;
     readonly records: readonly DnsRecord[];
-    /** What will be asked for next. */
+    /** Records that the client needs next. */
     readonly additionals?: readonly DnsRecord[];
   }
-  /** The name is there, or something below it, but nothing of this type. */
+  /** The name or a name below it exists, but has no record of this type. */
   | { readonly kind: "nodata"; readonly zone: string }
-  /** Nothing of this name is there. */
+  /** The name does not exist. */
   | { readonly kind: "unknown"; readonly zone: string }
-  /** It is for others to answer. */
+  /** Another server has to answer. */
   | { readonly kind: "notOurs" };
 
-/** Who knows the names that are ours; the app implements it. A failure is told to the client as such. */
+/** Looks up our names; the app implements it. A failure becomes SERVFAIL. */
 export interface DnsAnswers {
   answer(asked: DnsAsked, options: { readonly signal: AbortSignal }): DnsAnswer | Promise<DnsAnswer>;
 }
 
-/** How long an answer may be kept, in seconds: services move. */
+/** TTL of an answer in seconds; short, because services move. */
 export const answerTtl = 5;
 
-/** How long the answer that there is nothing may be kept, in seconds. */
+/** TTL of a negative answer in seconds. */
 const negativeTtl = 5;
 
-/** What is ours of the tree, for answers that there is nothing (RFC 2308, section 3). */
+/** The SOA record of a zone, for negative answers (RFC 2308, section 3). */
 export function zoneRecord(zone: string): DnsRecord {
   return {
     name: zone,
     ttl: negativeTtl,
     type: "SOA",
-    // There is no such server and nobody to write to (RFC 2606): nobody outside ever sees this zone.
+    // Placeholders (RFC 2606): only clients of this instance see the zone.
     primary: "postern.invalid",
-    mailbox: "nobody.invalid",
+    mailbox: "hostmaster.invalid",
     serial: 1,
     refresh: 3600,
     retry: 600,

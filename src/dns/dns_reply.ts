@@ -14,10 +14,10 @@ import {
 import type { DnsRecord, DnsType } from "./messages/dns_records.ts";
 import { type DnsAnswer, type DnsAnswers, type DnsAsked, zoneRecord } from "./dns_answers.ts";
 
-/** How a question ended, for logs and metrics. */
+/** The outcome of a query, for logs and metrics. */
 export type DnsOutcome = "answered" | "nodata" | "unknown" | "refused" | "failed" | "malformed" | "dropped";
 
-/** What goes back to a client, if anything, and why. */
+/** The reply to a client, if any, with its outcome. */
 export interface DnsReply {
   readonly bytes?: Uint8Array<ArrayBuffer>;
   readonly outcome: DnsOutcome;
@@ -29,23 +29,25 @@ export interface DnsReplyOptions {
   readonly answers: DnsAnswers;
   readonly clock: Clock;
   readonly signal: AbortSignal;
-  /** The most bytes of the reply; where it is absent the client's own size counts. */
+  /** The maximum size of the reply in bytes; by default the size that the client accepts. */
   readonly limit?: number;
 }
 
-/** How long an answer may take to be found, in ms: after five seconds clients ask again. */
+/** Time limit for finding an answer in ms; clients retry after five seconds. */
 const answerWithin = 4000;
-/** What every client of UDP takes (RFC 1035, section 4.2.1), and the most that we send by it. */
+/**
+ * The size that every UDP client accepts (RFC 1035, section 4.2.1), and the largest UDP reply that we send.
+ */
 const [leastSize, mostSize] = [512, 4096];
-/** The size that we take ourselves, as the whole world has agreed on (DNS flag day 2020). */
+/** The size that we accept ourselves: the common default since DNS flag day 2020. */
 const ownSize = 1232;
-/** AXFR and IXFR: a whole zone, which is nobody's business. */
+/** AXFR and IXFR: postern never transfers a whole zone. */
 const transfers: readonly DnsType[] = [251, 252];
 
-/** The reply to one message of a client, whatever it sent. */
+/** The reply to a message, valid or not. */
 export async function replyTo(bytes: Uint8Array<ArrayBuffer>, options: DnsReplyOptions): Promise<DnsReply> {
   const header = decodeDnsHeader(bytes)?.value;
-  // To answer an answer could go on for ever between two servers.
+  // Answering a response could start an endless loop between two servers.
   if (!header || header.isResponse) return { outcome: "dropped" };
   const refuse = (rcode: number, outcome: DnsOutcome): DnsReply => ({
     bytes: encodeDnsMessage(response(header, { rcode })),
@@ -61,7 +63,7 @@ export async function replyTo(bytes: Uint8Array<ArrayBuffer>, options: DnsReplyO
   return { bytes: encodeDnsMessage(reply, { limit: options.limit ?? size }), asked: question, ...rest };
 }
 
-/** What is behind the message is as wrong as what is missing from it. */
+/** Trailing bytes make a message as invalid as missing ones. */
 function wholeMessage(bytes: Uint8Array<ArrayBuffer>): DnsMessage | undefined {
   try {
     const decoded = decodeDnsMessage(bytes);
@@ -95,7 +97,7 @@ async function find(
   try {
     const found = answers.answer(asked, { signal: search.signal });
     const answer = found instanceof Promise ? await inTime(found, search, { clock, signal, asked }) : found;
-    return partsOf(answer, { ...asked, spelt: question.name });
+    return partsOf(answer, { ...asked, spelled: question.name });
   } catch (error) {
     if (signal.aborted) throw error;
     return { parts: { rcode: dnsRcodes.serverFailure }, outcome: "failed", error };
@@ -114,19 +116,19 @@ async function inTime(
   };
   using _pass = whenAborted(signal, () => stop(signal.reason));
   using _timer = clock.after(answerWithin, () => {
-    stop(new PosternError("timeout", `Cannot find "${asked.name}": no answer in time`));
+    stop(new PosternError("timeout", `Cannot resolve "${asked.name}": no answer in time`));
   });
   return await Promise.race([found, promise]);
 }
 
 function partsOf(
   answer: DnsAnswer,
-  { name, spelt, type }: { name: string; spelt: string; type: DnsType },
+  { name, spelled, type }: { name: string; spelled: string; type: DnsType },
 ): Found {
   if (answer.kind === "notOurs") return { parts: { rcode: dnsRcodes.refused }, outcome: "refused" };
   const isAuthoritative = true;
-  // Clients compare the name of an answer with what they asked for, some of them by the case of each letter.
-  const asAsked = (record: DnsRecord) => record.name === name ? { ...record, name: spelt } : record;
+  // Clients compare the answered name with the queried one, some of them case-sensitively.
+  const asAsked = (record: DnsRecord) => record.name === name ? { ...record, name: spelled } : record;
   if (answer.kind === "records") {
     const { records, additionals = [] } = answer;
     return { parts: { isAuthoritative, answers: records.map(asAsked), additionals }, outcome: "answered" };

@@ -12,7 +12,7 @@ import { endsInNumber, normalHost } from "../words/mod.ts";
 import { isDnsName } from "./messages/dns_name.ts";
 import { fakeRange } from "./fake_range.ts";
 
-/** A domain, whose names are all ours. */
+/** A domain that postern answers for. */
 function domain() {
   return transformed(text({ max: 255, describe: "a domain such as corp.example.net" }), readDomain);
 }
@@ -25,21 +25,21 @@ function readDomain(written: string, context: Context): string | undefined {
   return undefined;
 }
 
-/** The part `dns` of the configuration. */
+/** The section `dns` of the configuration. */
 export const dnsSection = record({
   domains: optional(
     described(
       oneOrMore(domain()),
-      "Domains whose names the DNS helper answers besides those of clusters; their names get addresses of fakeRange.",
+      "Domains that postern answers with addresses of fakeRange; it always answers for the domains of clusters.",
     ),
   ),
   fakeRange: optional(
     described(
       fakeRange(),
-      "Addresses that stand for names: the helper answers with one, and who dials it through the door reaches the name.",
+      "Addresses that postern answers for names; a client that connects to one through postern reaches the name.",
     ),
   ),
 }, { describe: "a mapping with domains and fakeRange" });
 
-/** What `dns` says. */
+/** The parsed section `dns`. */
 export type DnsSettings = Infer<typeof dnsSection>;

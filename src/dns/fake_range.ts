@@ -1,22 +1,22 @@
 import type { Schema } from "../config/mod.ts";
 import { formatIp, parseIp, parseIPv4, unmapped } from "../words/mod.ts";
 
-/** IPv4 addresses that stand for names, and are nobody's. */
+/** A range of unused IPv4 addresses that stand for names. */
 export interface FakeRange {
   /** `198.18.0.0/15`. */
   readonly text: string;
-  /** Its first address as a number. */
+  /** The first address as a number. */
   readonly first: number;
-  /** How many addresses it has. */
+  /** The number of addresses. */
   readonly size: number;
 }
 
-/** A range as it is written; undefined where it is none. */
+/** Parses a range; undefined if the text is invalid. */
 export function parseFakeRange(text: string): FakeRange | undefined {
   const [, address = "", length = ""] = /^([0-9.]+)\/([0-9]{1,2})$/.exec(text) ?? [];
   const bytes = parseIPv4(address);
   const bits = Number(length);
-  // More than a /8 would take what is somebody's, less than a /28 would be used up at once.
+  // A network larger than /8 would cover real addresses; one smaller than /28 would soon be full.
   if (!bytes || bits < 8 || bits > 28) return undefined;
   const size = 2 ** (32 - bits);
   const number = numberOf(bytes);
@@ -24,24 +24,24 @@ export function parseFakeRange(text: string): FakeRange | undefined {
   return { text: `${formatIp(bytesOf(first))}/${bits}`, first, size };
 }
 
-/** The place of an address in the range, counted from 0; undefined outside. */
+/** The index of an address in the range; undefined outside the range. */
 export function placeIn({ first, size }: FakeRange, address: string): number | undefined {
   const bytes = parseIp(address);
-  // The address may be written as IPv6.
+  // The address may be an IPv4-mapped IPv6 address.
   const four = bytes && unmapped(bytes);
   if (four?.length !== 4) return undefined;
   const place = numberOf(four) - first;
   return place >= 0 && place < size ? place : undefined;
 }
 
-/** The address at a place of the range. */
+/** The address at an index of the range. */
 export function addressAt({ first }: FakeRange, place: number): string {
   return formatIp(bytesOf(first + place));
 }
 
-/** A range in the configuration. */
+/** The schema of a range in the configuration. */
 export function fakeRange(): Schema<FakeRange> {
-  const expects = "an IPv4 network of /8 to /28 that is nobody's, such as 198.18.0.0/15";
+  const expects = "an unused IPv4 network from /8 to /28, such as 198.18.0.0/15";
   return {
     expects,
     shapes: ["text"],
@@ -52,7 +52,7 @@ export function fakeRange(): Schema<FakeRange> {
         return undefined;
       }
       if (range.text !== value) {
-        context.report(`has bits beyond its prefix: it means ${range.text}`, "warning");
+        context.report(`has bits beyond its prefix: postern uses ${range.text}`, "warning");
       }
       return range;
     },

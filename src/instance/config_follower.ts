@@ -11,31 +11,31 @@ import {
 } from "../plan/mod.ts";
 import type { Instance } from "./instance.ts";
 
-/** Fetches catalogues again while an instance runs, as often as its configuration says. */
+/** Refreshes catalogues in a running instance at the configured interval. */
 export interface FleetRefresh extends Disposable {
-  /** Goes by another configuration from now on. */
+  /** Uses another configuration from now on. */
   follow(config: LoadedConfig): void;
 }
 
 export interface ConfigFollowerOptions {
   readonly log: Log;
-  /** Where the instance has its configuration from. */
+  /** The source of the instance's configuration. */
   readonly source: ConfigSource;
-  /** The files as they were read for the start. */
+  /** The contents of the configuration files at startup. */
   readonly texts: ConfigReading["texts"];
   readonly tasks: Tasks;
   readonly refresh: FleetRefresh | undefined;
-  /** Runs after each reload that succeeds; the reload answers when it has ended. */
+  /** Runs after each successful reload; the reload resolves after this call. */
   readonly reloaded: () => Promise<void>;
 }
 
-/** Reloads an instance when it is asked to, and when a file of its configuration changes. */
+/** Reloads an instance on request and when one of its configuration files changes. */
 export class ConfigFollower implements Disposable {
   readonly #world: World;
   readonly #instance: Instance;
   readonly #options: ConfigFollowerOptions;
   readonly #watch: ConfigWatch;
-  /** The files as they were read last, whether or not they could be used. */
+  /** The file contents of the last read, valid or not. */
   #texts: ConfigReading["texts"];
 
   constructor(world: World, instance: Instance, options: ConfigFollowerOptions) {
@@ -61,7 +61,7 @@ export class ConfigFollower implements Disposable {
     }, this);
   }
 
-  /** Reloads for a signal or a file: the instance logs a failure, and no one waits for an answer. */
+  /** Reloads after a signal or a file change. The instance logs a failure; no caller waits for the result. */
   reloadUnasked(why: string): void {
     this.#options.tasks.spawn(async () => {
       this.#instance.log.info("config.reloading", { why });
@@ -69,7 +69,7 @@ export class ConfigFollower implements Disposable {
     });
   }
 
-  /** Watches the files that were read. Those of ssh are known once the transports are prepared. */
+  /** Watches the files that were read. The ssh files are known once the transports are prepared. */
   async follow(): Promise<void> {
     this.#options.refresh?.follow(this.#instance.plan.config);
     await this.#watchFiles();
@@ -91,13 +91,13 @@ export class ConfigFollower implements Disposable {
     });
   }
 
-  /** A file that has gone is no empty configuration: an editor may be about to write it again. */
+  /** A missing file is not an empty configuration: an editor may be about to write it again. */
   async #read(): Promise<ConfigReading> {
     const reading = await tryConfig(this.#world, this.#options.source);
     const { path } = this.#instance.plan.config;
     if (path === undefined || "error" in reading || reading.config.path !== undefined) return reading;
-    const error = new PosternError("config", `Cannot use "${path}": the file has gone`, {
-      hint: "write it again; to run without it, start the door anew",
+    const error = new PosternError("config", `Cannot use "${path}": the file no longer exists`, {
+      hint: "restore the file; to run without one, restart the instance",
     });
     return { texts: reading.texts, error };
   }

@@ -1,7 +1,7 @@
 import { PosternError } from "../words/mod.ts";
 import type { LoadedConfig } from "../plan/mod.ts";
 
-/** A door that would send everything direct has been started by mistake. */
+/** Throws if the instance would send everything direct, because that start is a mistake. */
 export function demandRoutes({ path, rules, settings, catalogues }: LoadedConfig): void {
   if (rules.length > 0 || settings.default !== "direct") return;
   if (settings.catalogues?.length && catalogues.every(({ fetchedAt }) => fetchedAt === undefined)) {

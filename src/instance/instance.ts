@@ -35,9 +35,12 @@ export interface InstanceOptions {
   readonly id: string;
   readonly log: Log;
   readonly pages: (instance: Instance) => Pages;
-  /** Sockets that whoever started us opened; the door closes them. */
+  /** Sockets from the service manager; the instance closes them. */
   readonly handedOver?: readonly Listening[];
-  /** As for transports, but "terminal" is the default: an instance that runs unseen opens no window unasked. */
+  /**
+   * How to ask the user for credentials. The default is "terminal": a background instance opens no browser
+   * window.
+   */
   readonly asks?: "nobody" | "terminal" | "anybody";
 }
 
@@ -46,13 +49,13 @@ export type ReloadWork = (
   apply: (reading: ConfigReading) => Promise<ReloadReport>,
 ) => Promise<ReloadReport>;
 
-/** One running instance: its sockets, its transports, and the connections that go through it. */
+/** One running instance: its listeners, transports and connections. */
 export class Instance implements AsyncDisposable {
   readonly connections: ConnectionTable;
   readonly metrics = new InstanceMetrics();
-  /** Logs to where its options say, and remembers the last lines. */
+  /** Writes to the log of the options and keeps the last lines. */
   readonly log: Log;
-  /** Who watches it is told what happens. */
+  /** Reports what happens to all watchers. */
   readonly watch: InstanceWatch;
   readonly transports: Transports;
   readonly startedAt: Date;
@@ -117,7 +120,7 @@ export class Instance implements AsyncDisposable {
     return this.#listeners.bound.filter(({ kind }) => kind !== "admin").map(({ endpoint }) => endpoint);
   }
 
-  /** Where clients connect, and where it answers DNS: the lines of the ready file. */
+  /** Listener and DNS addresses: the lines of the ready file. */
   get addresses(): readonly string[] {
     return [
       ...this.#listeners.bound.filter(({ kind }) => kind !== "admin").map(({ address }) => address),
@@ -125,12 +128,12 @@ export class Instance implements AsyncDisposable {
     ];
   }
 
-  /** Where it answers DNS. */
+  /** The addresses on which it answers DNS. */
   get dnsEndpoints(): DnsHelper["endpoints"] {
     return this.#dns.endpoints;
   }
 
-  /** What the system may be told to ask it for. */
+  /** The server and domains that the system resolver may use. */
   get dnsDelegation(): DnsDelegation | undefined {
     const info = this.#dns.info();
     const [server] = info?.addresses ?? [];
@@ -141,7 +144,7 @@ export class Instance implements AsyncDisposable {
     return this.#listeners.bound;
   }
 
-  /** The door that programs are told of: the first one that speaks HTTP, else the first one on a TCP port. */
+  /** The listener for proxy settings: the first with HTTP, else the first with a TCP port. */
   told(): EnvironmentListener | undefined {
     const listeners = this.#listeners.bound.flatMap(({ kind, endpoint, users }) =>
       kind !== "admin" && "port" in endpoint ? [{ kind, endpoint, users }] : []
@@ -153,29 +156,29 @@ export class Instance implements AsyncDisposable {
     return { address: reachableAt(endpoint), kind, user };
   }
 
-  /** Binds; after it the instance accepts clients. */
+  /** Binds the listeners; the instance then accepts clients. */
   open(): Promise<void> {
     return this.#lifecycle.open(async () => {
       await demandUsable(this.plan.transports, this.plan.config.ofOptions);
       await this.#listen(this.plan);
-      // Opening does not wait for that: a dial that needs it does.
+      // Opening does not wait for the transports; a dial does.
       this.#tasks.spawn(async () => void await this.#care.tend(this.plan.transports));
     });
   }
 
-  /** Resolves when the transports have read what they need besides the configuration. */
+  /** Resolves when the transports have read their files. */
   prepared(): Promise<void> {
     return this.#care.prepared();
   }
 
-  /** Reloads in its turn. Several calls for the same `source` share one reload until it begins. */
+  /** Queues a reload. Calls with the same `source` share one reload until it starts. */
   reload(work: ReloadWork, source: object = work): Promise<ReloadReport> {
     return this.#lifecycle.reload(() => work((reading) => this.#apply(reading)), source);
   }
 
   async #apply(reading: ConfigReading): Promise<ReloadReport> {
     const { changes, warnings } = await this.#swap(reading);
-    // The answer to a reload says which transports cannot be used, so their own files are read first.
+    // The answer to a reload names unusable transports, so they read their files first.
     const unusable = await this.#care.tend(this.plan.transports);
     this.metrics.reloads.add(1, "done");
     this.log.info("config.reloaded", { changes: changes.length, rules: this.plan.config.rules.length });
@@ -183,7 +186,7 @@ export class Instance implements AsyncDisposable {
     return { changed: changes.length > 0, changes, warnings: [...warnings, ...unusable] };
   }
 
-  /** Builds the next plan, binds what it names, and puts it in force. */
+  /** Builds the next plan, binds its listeners and switches to it. */
   async #swap(
     reading: ConfigReading,
   ): Promise<{ readonly changes: string[]; readonly warnings: readonly string[] }> {
@@ -206,7 +209,7 @@ export class Instance implements AsyncDisposable {
       return { changes, warnings: reading.config.warnings };
     } catch (error) {
       if (built) this.#retired.add(addedTransports(before, built));
-      // A reload that the end of the instance interrupts says nothing about its configuration.
+      // A reload that fails because the instance stops says nothing about the configuration.
       if (this.#lifecycle.isLeaving) throw leaving(error);
       this.#problem = describe(error);
       this.metrics.reloads.add(1, "failed");
@@ -215,12 +218,12 @@ export class Instance implements AsyncDisposable {
     }
   }
 
-  /** Binds all that a plan names, or nothing new. */
+  /** Binds all listeners of a plan; on failure binds none. */
   async #listen({ config: { settings }, limits }: Plan): Promise<void> {
     const dns = await this.#dns.prepare(settings);
     try {
       await this.#listeners.apply(listenOf(settings), limits);
-      // An instance that began to close meanwhile must not open again.
+      // An instance that started to close meanwhile must not listen again.
       this.#lifecycle.demandStays();
     } catch (error) {
       await this.#dns.discard(dns);
@@ -229,7 +232,7 @@ export class Instance implements AsyncDisposable {
     this.#dns.use(dns, limits);
   }
 
-  /** Gives up, for good, every right that this plan does not use. No reload comes between. */
+  /** Permanently drops every right that this plan does not use. No reload runs meanwhile. */
   narrow(): Promise<void> {
     return this.#lifecycle.inTurn(async () => {
       const needs = { ...await needsOfPlan(this.plan), resolver: false };
@@ -238,21 +241,21 @@ export class Instance implements AsyncDisposable {
     });
   }
 
-  /** Takes no more clients, lets the live connections end within the limit, and drops what is left. */
+  /** Stops accepting clients, waits up to `limit` for live connections, then drops the rest. */
   async drain(limit = this.plan.limits.drain): Promise<void> {
     this.#lifecycle.drain();
     const { log } = this;
-    // Who watches would keep it open.
+    // A watcher would keep its listener open.
     this.watch[Symbol.dispose]();
     log.info("instance.draining", { connections: this.connections.counts.open });
     using _late = this.#world.clock.after(limit, () => {
       log.warn("instance.drain_ended", { connections: this.connections.counts.open });
-      this.dropAll(new PosternError("cancelled", "The door was closed"));
+      this.dropAll(new PosternError("cancelled", "The instance stopped"));
     });
     await Promise.all([this.#listeners.drain(), this.#dns.drain()]);
   }
 
-  /** Ends all connections now; clients that have none get a moment for what they are being told. */
+  /** Closes all connections now. Clients without a connection get a moment to read their last answer. */
   dropAll(reason: PosternError): void {
     this.connections.closeAll(reason);
     this.#dns.drop(reason);
@@ -267,18 +270,18 @@ export class Instance implements AsyncDisposable {
     await this.#listeners[Symbol.asyncDispose]();
     await this.#dns[Symbol.asyncDispose]();
     this.#dials[Symbol.dispose]();
-    this.connections.closeAll(new PosternError("cancelled", "The door was closed"));
+    this.connections.closeAll(new PosternError("cancelled", "The instance stopped"));
     await this.#retired[Symbol.asyncDispose]();
     await this.transports[Symbol.asyncDispose]();
     await this.#tasks[Symbol.asyncDispose]();
   }
 
-  /** What a client asks for, routed, dialled in time, recorded. */
+  /** Routes, dials and records a request, within the dial timeout. */
   dial(request: DialRequest, options: { signal: AbortSignal }): Promise<Dialed> {
     return this.#dials.dial(request, options);
   }
 
-  /** Where a target would go, and with `dial` whether it can be reached. */
+  /** Explains the route of a target; with `dial`, also whether it can be reached. */
   async explain(target: Target, options: { dial: boolean; signal: AbortSignal }): Promise<ExplanationInfo> {
     await this.prepared();
     return await explainMeant(this.transports, this.#dns.meaningOf(target), options);
@@ -309,5 +312,5 @@ export class Instance implements AsyncDisposable {
   }
 }
 
-/** How long a client that is dropped may take to read its last answer, in ms. */
+/** How long a dropped client may read its last answer, in ms. */
 const lastMoment = 1000;

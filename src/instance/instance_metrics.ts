@@ -2,22 +2,27 @@ import { Counter, Histogram, type Metric } from "../core/mod.ts";
 
 const seconds = [0.001, 0.005, 0.02, 0.1, 0.5, 2, 10, 60, 600, 3600];
 
-/** What the door counts. Labels are names of the configuration and fixed words, never host names. */
+/** The metrics of an instance. Labels are names from the configuration and fixed words, never host names. */
 export class InstanceMetrics {
   readonly connections = new Counter("postern_connections_total", "Connections that have ended.", [
     "transport",
     "outcome",
   ]);
-  readonly durations = new Histogram("postern_connection_seconds", "How long connections lasted.", seconds, [
-    "transport",
-  ]);
-  readonly dials = new Histogram("postern_dial_seconds", "How long it took to reach the target.", seconds, [
+  readonly durations = new Histogram(
+    "postern_connection_seconds",
+    "Duration of connections in seconds.",
+    seconds,
+    [
+      "transport",
+    ],
+  );
+  readonly dials = new Histogram("postern_dial_seconds", "Time to reach the target in seconds.", seconds, [
     "transport",
   ]);
   readonly reloads = new Counter("postern_reloads_total", "Reloads of the configuration.", ["outcome"]);
   readonly #moved = new Map<string, { up: number; down: number }>();
 
-  /** Adds the bytes of a connection that has ended. */
+  /** Adds the bytes of an ended connection. */
   moved(transport: string, { up, down }: { up: number; down: number }): void {
     const sum = this.#moved.get(transport);
     if (!sum) this.#moved.set(transport, { up, down });
@@ -27,10 +32,10 @@ export class InstanceMetrics {
     }
   }
 
-  /** Everything, with the bytes of the connections that are still open added in. */
+  /** All metrics, including the bytes of open connections. */
   collect(open: Iterable<OpenConnection>, residentBytes: number): Metric[] {
     const bytes = new Map([...this.#moved].map(([name, sum]) => [name, { ...sum }]));
-    // A way that has carried something is known from then on: its count goes back to 0, and does not vanish.
+    // A transport that carried bytes stays listed: its count of open connections returns to 0.
     const counts = new Map([...bytes.keys()].map((name) => [name, 0]));
     for (const { transport, tally } of open) {
       const sum = bytes.get(transport) ?? { up: 0, down: 0 };
@@ -66,7 +71,7 @@ export class InstanceMetrics {
     ];
   }
 
-  /** Bytes of the connections that have ended. */
+  /** Bytes of ended connections. */
   get total(): { up: number; down: number } {
     const total = { up: 0, down: 0 };
     for (const { up, down } of this.#moved.values()) {

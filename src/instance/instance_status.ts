@@ -24,7 +24,7 @@ export interface StatusParts {
   readonly metrics: InstanceMetrics;
 }
 
-/** What `postern status` shows of an instance. */
+/** Builds the status of an instance for `postern status`. */
 export function statusOf(
   { version, id, process, startedAt, state, problem, ...parts }: StatusParts,
 ): Status {

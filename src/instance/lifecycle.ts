@@ -10,12 +10,15 @@ import type { InstancePhase, ReloadReport } from "../control/mod.ts";
  */
 export type LifecycleState = "starting" | "ready" | "reloading" | "draining" | "closed";
 
-/** The state of an instance, and the one queue of the work that changes its plan: opening, reloads, giving up rights. */
+/**
+ * The state of an instance, and the queue of work that changes its plan: opening, reloading and dropping
+ * rights.
+ */
 export class Lifecycle {
   #state: LifecycleState = "starting";
-  /** Settles when the last work of the queue has ended; it never fails. */
+  /** Settles when the last queued work has ended; never rejects. */
   #last: Promise<unknown> = Promise.resolve();
-  /** The reloads that have not begun, by what asked for them. */
+  /** Queued reloads by their source. */
   readonly #waiting = new Map<object, Promise<ReloadReport>>();
 
   get state(): LifecycleState {
@@ -32,7 +35,7 @@ export class Lifecycle {
     return this.#state === "draining" || this.#state === "closed";
   }
 
-  /** Opens. What is asked for meanwhile comes after it. */
+  /** Opens. Work queued meanwhile runs afterwards. */
   open(work: () => Promise<void>): Promise<void> {
     return this.inTurn(async () => {
       this.demandStays();
@@ -42,7 +45,7 @@ export class Lifecycle {
     });
   }
 
-  /** Reloads in its turn. Several calls for the same `source` share one reload until it begins. */
+  /** Queues a reload. Calls with the same `source` share one reload until it starts. */
   reload(work: () => Promise<ReloadReport>, source: object = work): Promise<ReloadReport> {
     const waiting = this.#waiting.get(source);
     if (waiting) return waiting;
@@ -61,15 +64,15 @@ export class Lifecycle {
     return done;
   }
 
-  /** Runs `work` when everything before it has ended, and nothing else beside it. */
+  /** Runs `work` alone, after all queued work has ended. */
   inTurn<T>(work: () => Promise<T>): Promise<T> {
     const done = this.#last.then(work);
-    // The caller gets the failure; the next work only waits.
+    // The caller gets the failure; the next work only waits for the end.
     this.#last = done.catch(() => {});
     return done;
   }
 
-  /** Begins to leave: no reload begins any more, and one that runs must not open anything. */
+  /** Starts to drain: no further reload starts, and a running one must not open anything. */
   drain(): void {
     if (this.#state !== "closed") this.#state = "draining";
   }
@@ -78,19 +81,19 @@ export class Lifecycle {
     this.#state = "closed";
   }
 
-  /** Fails once the instance is leaving. */
+  /** Throws once the instance is draining. */
   demandStays(): void {
     if (this.isLeaving) throw leaving();
   }
 }
 
-/** The answer to a reload of an instance that is leaving: as good as if there were none. */
+/** The error for a reload of a stopping instance; it has the exit code of "no instance". */
 export function leaving(cause?: unknown): PosternError {
-  return new PosternError("refused", "Cannot reload: the instance is closing", {
+  return new PosternError("refused", "Cannot reload: the instance is stopping", {
     cause,
     exit: 3,
     detail: "closing",
-    hint: "start one with: postern proxy",
+    hint: "start it: postern proxy",
   });
 }
 

@@ -1,14 +1,14 @@
 import type { Files } from "../world/mod.ts";
 
-/** The file that says where a ready instance accepts clients, an address a line; it goes when the instance does. */
+/** A file with the addresses of a ready instance, one per line. The instance removes it when it stops. */
 export class ReadyFile {
   readonly #files: Pick<Files, "replace" | "remove">;
   readonly #path: string | undefined;
   #state: "absent" | "written" | "removed" = "absent";
-  /** Settles when the last write has ended; it never fails. */
+  /** Settles when the last write has ended; never rejects. */
   #writing: Promise<unknown> = Promise.resolve();
 
-  /** Without a path nothing is written. */
+  /** Writes nothing without a path. */
   constructor(files: Pick<Files, "replace" | "remove">, path: string | undefined) {
     this.#files = files;
     this.#path = path;
@@ -22,7 +22,10 @@ export class ReadyFile {
     if (this.#state === "absent") this.#state = "written";
   }
 
-  /** Removes the file for good. A file that could not be written belongs to someone else and stays. */
+  /**
+   * Removes the file and stops writing. Keeps a file that this instance could not write: another process owns
+   * it.
+   */
   async remove(): Promise<void> {
     const isOurs = this.#state === "written";
     this.#state = "removed";

@@ -23,31 +23,34 @@ import { isTransient, removeLeftKubeconfigs } from "./environment/transient_kube
 
 export interface FleetRefreshOptions {
   readonly log: Log;
-  /** The configuration of the instance. */
+  /** The source of the instance's configuration. */
   readonly source: ConfigSource;
-  /** Runs what takes its time, until the instance ends. */
+  /** Runs a task in the background until the instance stops. */
   readonly spawn: (work: (signal: AbortSignal) => Promise<void>) => void;
 }
 
 export interface RunInstanceOptions {
-  /** Makes what refreshes the catalogues; none are refreshed when it is absent. */
+  /** Creates the catalogue refresh; without it, catalogues are not refreshed. */
   readonly refresh?: (world: World, options: FleetRefreshOptions) => FleetRefresh;
   readonly version: string;
-  /** The configuration file; where the environment or the platform says when absent. */
+  /** The configuration file; if undefined, the environment or the platform sets it. */
   readonly config?: string;
   readonly overrides?: Overrides;
   readonly id: string;
   readonly log: Log;
-  /** Written once the door is ready, its addresses a line each; removed at the end. */
+  /** A file for the addresses of the ready instance, one per line; removed when the instance stops. */
   readonly readyFile?: string;
-  /** Whose sockets the door must find; without it those that systemd has meant for this process are taken. */
+  /**
+   * The service manager that must pass sockets. If undefined, postern takes the sockets that systemd passed,
+   * if any.
+   */
   readonly onDemand?: OnDemand;
-  /** Ends the door after so many ms without a connection; 0 is never. */
+  /** Stops the instance after so many ms without a connection; 0 means never. */
   readonly idleExit?: number;
   readonly onReady: (addresses: readonly string[]) => Promise<void>;
 }
 
-/** Runs a door until a signal, the control socket or idleness ends it; resolves after a clean drain. */
+/** Runs an instance until a signal, a control request or idleness stops it; resolves after it has drained. */
 export async function runInstance(
   world: World,
   options: RunInstanceOptions,
@@ -66,7 +69,7 @@ class InstanceRun implements AsyncDisposable {
   readonly #world: World;
   readonly #options: RunInstanceOptions;
   readonly #stop = Promise.withResolvers<Stop>();
-  /** What is given back at the end, the last one first. */
+  /** Resources to release at the end, in reverse order. */
   readonly #held = new AsyncDisposableStack();
   readonly #tasks: Tasks;
   readonly #readyFile: ReadyFile;
@@ -81,7 +84,7 @@ class InstanceRun implements AsyncDisposable {
     );
   }
 
-  /** Whether the door is ready; it is not where it was told to end before. */
+  /** Starts the instance; false if it was stopped before it was ready. */
   async start(): Promise<boolean> {
     const { id, log, version, onReady } = this.#options;
     const reading = await tryConfig(this.#world, this.#source);
@@ -93,7 +96,7 @@ class InstanceRun implements AsyncDisposable {
     await this.#holdKubeconfig();
     const handedOver = await this.#takeHandedOver();
     let source: PageSource | undefined;
-    const stop = (drain?: number) => this.#stop.resolve({ why: "asked over the control socket", drain });
+    const stop = (drain?: number) => this.#stop.resolve({ why: "requested over the control socket", drain });
     const instance: Instance = this.#held.use(
       new Instance(this.#world, config, {
         version,
@@ -113,7 +116,7 @@ class InstanceRun implements AsyncDisposable {
     } catch (error) {
       throw await withOwner(this.#world, error).catch(() => error);
     }
-    // Before the control socket says that it is ready: who waits for that may read the file.
+    // Written before the control socket reports "ready": a waiting program may then read the file.
     const { addresses } = instance;
     await this.#readyFile.write(addresses);
     this.#held.defer(() => this.#readyFile.remove());
@@ -145,13 +148,16 @@ class InstanceRun implements AsyncDisposable {
     });
   }
 
-  /** Repairs what an earlier instance left, and then gives up what only that needed, and programs that no cluster names. */
+  /** Repairs the resolver after a killed instance, then drops the rights that are no longer needed. */
   async #settle(instance: Instance, signal: AbortSignal): Promise<void> {
     await repairDns(this.#world, instance.dnsDelegation, { log: this.#log, signal });
     await instance.narrow();
   }
 
-  /** Binds, unless the door is to end before: a way may wait for a program that the ssh configuration names. */
+  /**
+   * Binds the listeners. Stops waiting on a stop request: a transport may wait for a program of the ssh
+   * configuration.
+   */
   async #opened(instance: Instance): Promise<boolean> {
     const opening = instance.open().then(() => true);
     if (await Promise.race([opening, this.#stop.promise.then(() => false)])) return true;
@@ -160,7 +166,7 @@ class InstanceRun implements AsyncDisposable {
     return false;
   }
 
-  /** One that came on the standard input is there for as long as the door is. */
+  /** Removes a kubeconfig from standard input when the instance stops. */
   async #holdKubeconfig(): Promise<void> {
     const { id, overrides: { kubeconfig } = {} } = this.#options;
     await removeLeftKubeconfigs(this.#world, id, { but: kubeconfig });
@@ -175,9 +181,9 @@ class InstanceRun implements AsyncDisposable {
     if (handedOver.length > 0 && overrides?.listen?.length) {
       throw new PosternError(
         "usage",
-        "Cannot use --listen: the system has handed over the socket to listen on",
+        "Cannot use --listen: the service manager already passed a socket to listen on",
         {
-          hint: "leave --listen out: the address is that of the socket unit",
+          hint: "omit --listen: the socket unit sets the address",
         },
       );
     }
@@ -198,7 +204,7 @@ class InstanceRun implements AsyncDisposable {
     return this.#held.disposeAsync();
   }
 
-  /** The door's own once there is one: it remembers the last lines. */
+  /** The instance's log once it exists: it keeps the last lines. */
   get #log(): Log {
     return this.#instance?.log ?? this.#options.log;
   }
@@ -214,7 +220,7 @@ class InstanceRun implements AsyncDisposable {
     const pages = createControl(source, { token });
     const { clock } = this.#world;
     const deps: ListenerDeps = {
-      dial: () => Promise.reject(new PosternError("not_allowed", "The control socket is no proxy")),
+      dial: () => Promise.reject(new PosternError("not_allowed", "The control socket is not a proxy")),
       clock,
       log,
       deadlines: this.#held.use(new Deadlines(clock)),
@@ -231,7 +237,7 @@ class InstanceRun implements AsyncDisposable {
     let isStopping = false;
     for (const name of ["SIGTERM", "SIGINT"] as const) {
       on(name, () => {
-        // The second time nobody wants to wait for live connections.
+        // A second signal ends the wait for live connections.
         if (isStopping || this.#instance?.phase === "draining") {
           this.#instance?.dropAll(new PosternError("cancelled", `Stopped by ${name}`));
         }
@@ -241,7 +247,7 @@ class InstanceRun implements AsyncDisposable {
     }
   }
 
-  /** A door that nobody uses ends: one look when the time is up, and again when the last connection was younger. */
+  /** Stops an idle instance. The timer restarts when the last connection ended less than `ms` ago. */
   #exitWhenIdle(ms: number): void {
     const { clock } = this.#world;
     const connections = this.#instance?.connections;
@@ -257,5 +263,5 @@ class InstanceRun implements AsyncDisposable {
   }
 }
 
-/** A timer takes no more than 31 bits. */
+/** A timer takes at most 31 bits. */
 const longestWait = 2 ** 31 - 1;

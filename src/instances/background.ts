@@ -7,7 +7,7 @@ import { keptKubeconfigs } from "../plan/mod.ts";
 
 export interface BackgroundInstanceOptions {
   readonly id: string;
-  /** The command line of the same door in the foreground, from `proxy` on. */
+  /** The command line of the instance in the foreground, from `proxy` on. */
   readonly arguments: readonly string[];
 }
 
@@ -15,16 +15,19 @@ export interface BackgroundStarted {
   readonly id: string;
   readonly pid: number;
   readonly addresses: readonly string[];
-  /** The clusters that its transports go into: `context lab of FILE`. */
+  /** The clusters that its transports reach: `context lab of FILE`. */
   readonly clusters: readonly string[];
   readonly log: string;
 }
 
 const patience = 30_000;
-/** How much of what a door said before its end is looked at, in bytes. */
+/** How many bytes of a failed instance's log to read. */
 const mostSaid = 256 * 1024;
 
-/** Starts a door that outlives us; resolves when it has bound its addresses, or ends it and fails with what it said. */
+/**
+ * Starts an instance in the background and resolves when it is ready. On failure, ends it and throws its
+ * error.
+ */
 export async function startInBackground(
   world: World,
   { id, arguments: args }: BackgroundInstanceOptions,
@@ -49,13 +52,13 @@ export async function startInBackground(
       signal,
       error: () =>
         new PosternError("timeout", `Cannot start "${id}": it was not ready within ${patience / 1000} s`, {
-          hint: `it was ended; see what it did in ${log}`,
+          hint: `postern stopped it; check its log: ${log}`,
         }),
     }, (signal) => readyAddresses(world, id, { pid: started.pid, ended, signal }));
     if ("code" in reached) throw await failure(world, { id, log, before, code: reached.code });
     return { id, pid: started.pid, ...reached, log };
   } catch (error) {
-    // A door that came to life after all would be one that nobody expects.
+    // An instance that becomes ready later would surprise the user.
     ending.abort(error);
     await started.ended;
     throw error;
@@ -76,7 +79,7 @@ async function readyAddresses(
       const client = await connectInstance(world, id, { signal });
       const status = await client.status({ signal });
       const { state, listeners, pid: answering } = status;
-      // Another door may have the id: ours will end and say so.
+      // Another instance may hold the id: ours will end and report that.
       if (state === "ready" && answering === pid) {
         const addresses = listeners.filter(({ kind }) => kind !== "admin")
           .map(({ kind, address }) => kind === "dns" ? `dns:${address}` : address);
@@ -89,7 +92,7 @@ async function readyAddresses(
   }
 }
 
-/** What the door said before it ended, as an error of ours. */
+/** The error that the instance logged before it ended. */
 async function failure(
   world: World,
   { id, log, before, code }: { id: string; log: string; before: number; code: number },
@@ -100,7 +103,7 @@ async function failure(
   );
   const lines = said.trim().split("\n");
   const at = lines.findLastIndex((line) => line.startsWith("postern: error: "));
-  // A door that has the id already goes on writing into the same log.
+  // A running instance with the same id writes to the same log.
   const end = at < 0
     ? -1
     : lines.findIndex((line, index) => index > at && line.startsWith("postern: hint: "));
@@ -110,6 +113,6 @@ async function failure(
   const hint = lines[end]?.replace("postern: hint: ", "");
   return new PosternError("internal", sentence || `Cannot start "${id}": it ended with exit code ${code}`, {
     exit: code === 0 ? 1 : code,
-    hint: hint ?? `its log is ${log}`,
+    hint: hint ?? `check its log: ${log}`,
   });
 }

@@ -6,28 +6,28 @@ import { listenOf, readConfig } from "../plan/mod.ts";
 
 const idForm = /^[A-Za-z0-9][A-Za-z0-9_.-]{0,39}$/;
 
-/** The name of an instance, or a `usage` error. */
+/** Returns a valid instance id; otherwise throws `usage`. */
 export function checkedId(id: string): string {
   if (idForm.test(id)) return id;
   throw new PosternError("usage", `Cannot use "${id.slice(0, 100)}" as the id of an instance`, {
-    hint: "take up to 40 letters, digits, dots, dashes and underscores",
+    hint: "use up to 40 letters, digits, dots, dashes and underscores",
   });
 }
 
 /** A directory with the control sockets and locks of instances. */
 export interface ControlPlace {
   readonly directory: string;
-  /** Whether only an earlier postern makes it: another user may have made it first. */
+  /** Whether only an older postern uses it: another user may have created it. */
   readonly isFormer: boolean;
 }
 
-/** Where instances of this user may be: where ours are, then where those of an earlier postern are. */
+/** The directories with instances of this user: the current one, then the one of an older postern. */
 export function controlPlaces({ places: { runtime, formerRuntime } }: Pick<World, "places">): ControlPlace[] {
   const former = formerRuntime === undefined ? [] : [{ directory: formerRuntime, isFormer: true }];
   return [{ directory: runtime, isFormer: false }, ...former];
 }
 
-/** The ids that have a lock in a place. A place that is not ours alone fails with `untrusted`. */
+/** The ids with a lock in a place. Throws `untrusted` if another user can write to the place. */
 export async function idsIn({ files }: World, { directory }: ControlPlace): Promise<string[]> {
   if (!await files.owned(directory, "directory")) return [];
   const ids = (await files.list(directory)).flatMap((name) => /^(.+)\.lock$/.exec(name)?.[1] ?? []);
@@ -38,7 +38,7 @@ export function socketPath({ directory }: ControlPlace, id: string): string {
   return `${directory}/${id}.sock`;
 }
 
-/** Where the control port is told on Windows, which has no owner or mode to look at: the file is in the user's profile. */
+/** The file with the control port on Windows. It needs no owner check: it is in the user's profile. */
 export function addressPath({ directory }: ControlPlace, id: string): string {
   return `${directory}/${id}.control.json`;
 }
@@ -47,15 +47,15 @@ export function lockPath({ directory }: ControlPlace, id: string): string {
   return `${directory}/${id}.lock`;
 }
 
-/** What the file of a control port says. */
+/** The content of the control port file. */
 export interface ControlAddress {
   readonly port: number;
   readonly token: string;
 }
 
 /**
- * The client of a control socket; undefined where there is none. Nothing is connected to unless its directory and the
- * socket itself are ours alone.
+ * A client for the control socket of an instance; undefined if there is no socket. Throws unless only this
+ * user can write to the directory and the socket.
  */
 export async function controlClient(
   world: World,
@@ -81,7 +81,7 @@ export async function controlClient(
   });
 }
 
-/** Whether the configuration that we read ourselves listens there. One that cannot be read names nothing. */
+/** Whether our configuration listens at the address. An unreadable configuration does not. */
 async function isConfigured(world: World, address: Target): Promise<boolean> {
   try {
     const { loaded } = await readConfig(world, { withoutCatalogues: true });

@@ -17,20 +17,20 @@ import {
 
 export { checkedId };
 
-/** A door that runs now. */
+/** A running instance. */
 export interface InstanceInfo extends Hello {
-  /** Where it answers the command line. */
+  /** The path of its control socket. */
   readonly control: string;
 }
 
-/** The log of a door in the background; it is kept after its end. */
+/** The log of a background instance; the instance keeps it when it stops. */
 export function logFile(world: World, id: string): string {
   return `${world.places.state}/logs/${checkedId(id)}.log`;
 }
 
 /**
- * A running door's place among others: it holds the lock of its id, so whoever can take that lock knows that
- * the former holder is dead, and what it left is removed.
+ * The lock of a running instance on its id. If another process can take the lock, the holder is dead and its
+ * files can be removed.
  */
 export class InstanceLock implements AsyncDisposable {
   readonly id: string;
@@ -47,11 +47,11 @@ export class InstanceLock implements AsyncDisposable {
     this.#lock = lock;
   }
 
-  /** Takes the id, or fails with what holds it. */
+  /** Takes the id; throws if another instance holds it. */
   static async take(world: World, id: string): Promise<InstanceLock> {
     checkedId(id);
     const place = { directory: world.places.runtime, isFormer: false };
-    // Told before anything is made or bound.
+    // Checked before any file is created.
     const { platform } = world.process;
     if (platform !== "windows") checkSocketPath(socketPath(place, id), platform);
     await world.files.privateDirectory(place.directory);
@@ -59,9 +59,9 @@ export class InstanceLock implements AsyncDisposable {
       ? undefined
       : await world.files.lock(lockPath(place, id), { removes: true });
     if (!lock) {
-      throw new PosternError("config", `Cannot start: an instance "${id}" is running already`, {
+      throw new PosternError("config", `Cannot start: instance "${id}" is already running`, {
         exit: 1,
-        hint: `see it with: postern status --id ${id}; start another one with: --id NAME`,
+        hint: `check it: postern status --id ${id}; or start another instance: --id NAME`,
       });
     }
     try {
@@ -75,7 +75,7 @@ export class InstanceLock implements AsyncDisposable {
     return new InstanceLock(world, id, { place, lock });
   }
 
-  /** Binds the control socket: a unix socket in the private directory, on Windows loopback with a token in a private file. */
+  /** Binds the control socket. On Windows: a loopback port, whose token is in a private file. */
   async listen(): Promise<{ listening: Listening; token?: string }> {
     const { network, files, process } = this.#world;
     if (process.platform !== "windows") {
@@ -100,7 +100,7 @@ export class InstanceLock implements AsyncDisposable {
   }
 }
 
-/** Whether an instance of an earlier postern has the id, as far as that can be told: its place may not be ours. */
+/** Whether an instance of an older postern holds the id. Ignores a place that another user can write to. */
 async function isHeldByFormer(world: World, id: string): Promise<boolean> {
   for (const place of controlPlaces(world).filter(({ isFormer }) => isFormer)) {
     try {
@@ -108,17 +108,17 @@ async function isHeldByFormer(world: World, id: string): Promise<boolean> {
       using lock = await world.files.lock(lockPath(place, id), { removes: true });
       if (!lock) return true;
     } catch (error) {
-      // From source a background instance has no right to write there.
+      // When run from source, a background instance may not write there.
       if (!isNotForUs(place, error)) throw error;
     }
   }
   return false;
 }
 
-/** How long a process that has a socket may take to let us connect, in ms. */
+/** Time limit for connecting to a socket in ms. */
 const connectsWithin = 5000;
 
-/** No instance has the id, but another one may have `listen.unix` at this very path. */
+/** The id is free, but another instance may have `listen.unix` at this path. */
 async function demandUnanswered({ network, clock }: World, path: string): Promise<void> {
   const { signal } = new AbortController();
   const error = () => new PosternError("timeout", `Cannot reach ${path}: no answer`);
@@ -133,22 +133,22 @@ async function demandUnanswered({ network, clock }: World, path: string): Promis
   }
   throw new PosternError("config", `Cannot start: another instance listens on ${path}`, {
     exit: 1,
-    hint: "give this one another --id, or that one another path in listen.unix",
+    hint: "use another --id, or change listen.unix of the other instance",
   });
 }
 
-/** A token that nobody guesses. */
+/** A token that cannot be guessed. */
 export function randomToken(): string {
   return hexText(crypto.getRandomValues(new Uint8Array(24)));
 }
 
 export interface ConnectOptions {
   readonly signal: AbortSignal;
-  /** For what every version understands, whatever else it answers. */
+  /** For calls that every version understands. */
   readonly ofAnyVersion?: boolean;
 }
 
-/** The client of a running instance; a `refused` error with exit code 3 when none runs under this id. */
+/** A client for a running instance. Throws `refused` with exit code 3 if the instance is not running. */
 export async function connectInstance(
   world: World,
   id: string,
@@ -164,7 +164,7 @@ export async function connectInstance(
       if (hello.protocol > controlProtocol && !ofAnyVersion) throw newerInstance({ ...hello, id });
       return client;
     } catch (error) {
-      // Another user can put anything where an earlier postern looked: that must not keep ours from being used.
+      // Another user may have created the directory of an older postern; that must not block our instances.
       const isRefused = isPosternError(error, "refused");
       if (signal.aborted || !(isRefused || isNotForUs(place, error))) throw error;
       if (isRefused || isUntrusted(error)) cause = error;
@@ -175,13 +175,13 @@ export async function connectInstance(
 
 export interface InstancesOptions {
   readonly signal: AbortSignal;
-  /** Told of an instance that is there and does not answer, or is not to be trusted; without it that is a failure. */
+  /** Called for an instance that does not answer or is untrusted; without it, that is an error. */
   readonly unanswered?: (id: string, error: unknown) => void;
-  /** Told why a place of an earlier postern was not looked at. */
+  /** Called with the reason why a place of an older postern was skipped. */
   readonly ignored?: (error: PosternError) => void;
 }
 
-/** All instances of this user that run now, by id. What dead ones left behind is removed on the way. */
+/** The running instances of this user, by id. Removes the files of dead ones. */
 export async function instances(world: World, options: InstancesOptions): Promise<InstanceInfo[]> {
   const found: InstanceInfo[] = [];
   for (const place of controlPlaces(world)) {
@@ -207,7 +207,7 @@ async function idsToAsk(
   }
 }
 
-/** What answers under an id; undefined where that is dead, ending or silent. */
+/** The instance with this id; undefined if it is dead, stopping or silent. */
 async function answering(
   world: World,
   { place, id }: { readonly place: ControlPlace; readonly id: string },
@@ -215,7 +215,7 @@ async function answering(
 ): Promise<InstanceInfo | undefined> {
   try {
     const client = await controlClient(world, place, id);
-    // The id is that of the socket: what the instance says of itself leads to no file.
+    // The id comes from the socket: file names never depend on the answer of an instance.
     if (client) return { ...await client.hello({ signal }), id, control: controlText(world, place, id) };
     return undefined;
   } catch (error) {
@@ -233,7 +233,7 @@ async function unheard(
     readonly unanswered: InstancesOptions["unanswered"];
   },
 ): Promise<undefined> {
-  // An instance that is just closing its control socket is none that runs; one that hangs must not hide the others.
+  // An instance that closes its control socket is stopping; one that hangs must not hide the others.
   if (isPosternError(error, "unreachable") && error.detail === "reset") return;
   try {
     if (isPosternError(error, "refused")) return await sweep(world, place, id);
@@ -251,30 +251,30 @@ async function sweep(world: World, place: ControlPlace, id: string): Promise<und
   await world.files.remove(addressPath(place, id));
 }
 
-/** Whether a place of an earlier postern is not ours alone, or this process was not given the right to look there. */
+/** Whether a place of an older postern is untrusted or outside the permissions of this process. */
 function isNotForUs({ isFormer }: ControlPlace, error: unknown): boolean {
   return isFormer && (isUntrusted(error) || isPosternError(error, "not_allowed"));
 }
 
-/** Whether something was not used because it is not ours alone. */
+/** Whether a file or directory was rejected because another user could have changed it. */
 export function isUntrusted(error: unknown): error is PosternError {
   return error instanceof PosternError && error.detail === "untrusted";
 }
 
-/** What it answers could be misread. */
+/** This postern could misread the answers of a newer one. */
 function newerInstance({ id, version }: Hello): PosternError {
-  return new PosternError("protocol", `Cannot ask the door "${id}": it is of a newer postern (${version})`, {
-    hint: `ask it by that postern, or end it: postern stop --id ${id}`,
+  return new PosternError("protocol", `Cannot query instance "${id}": it runs a newer postern (${version})`, {
+    hint: `use that version of postern, or stop the instance: postern stop --id ${id}`,
   });
 }
 
 function noInstance(id: string, cause?: unknown): PosternError {
   const hint = isUntrusted(cause) ? cause.hint : undefined;
-  return new PosternError("refused", `Cannot ask the instance "${id}": none runs`, {
+  return new PosternError("refused", `Cannot query instance "${id}": it is not running`, {
     cause,
     exit: 3,
     detail: "no_instance",
-    hint: hint ?? (id === "default" ? "start one with: postern proxy" : "see what runs: postern status"),
+    hint: hint ?? (id === "default" ? "start it: postern proxy" : "list running instances: postern status"),
   });
 }
 

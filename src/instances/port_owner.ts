@@ -3,16 +3,16 @@ import type { World } from "../world/mod.ts";
 import type { Status } from "../control/mod.ts";
 import { connectInstance, instances } from "./instance_lock.ts";
 
-/** The failure to bind an address, with the door of ours that has it in the hint where there is one. */
+/** Adds a hint to a bind error if one of our instances uses the address. */
 export async function withOwner(world: World, error: unknown): Promise<unknown> {
   if (!(error instanceof PosternError) || error.detail !== "in_use") return error;
   const { signal } = new AbortController();
-  // One that hangs, ends or is of a newer postern cannot be asked what it listens on, and must not hide the others.
+  // An instance that hangs, stops or runs a newer postern must not hide the others.
   for (const { id, pid } of await instances(world, { signal, unanswered: () => {} })) {
     const listeners = await listenersOf(world, id, { signal }).catch(() => []);
     if (!listeners.some(({ address }) => error.message.includes(` ${address}:`))) continue;
     return error.with({
-      hint: `the door "${id}" (pid ${pid}) has it: postern status --id ${id}; postern stop ${id}`,
+      hint: `instance "${id}" (pid ${pid}) uses it: postern status --id ${id}; postern stop ${id}`,
     });
   }
   return error;

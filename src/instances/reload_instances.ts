@@ -4,18 +4,18 @@ import type { World } from "../world/mod.ts";
 import type { ReloadReport } from "../control/mod.ts";
 import { connectInstance, instances } from "./instance_lock.ts";
 
-/** What one running door made of being asked to reload. */
+/** The result of a reload in one running instance. */
 export type InstanceReload =
   | { readonly id: string; readonly report: ReloadReport }
   | { readonly id: string; readonly error: PosternError };
 
-/** How long a door may take to start, which has perhaps read what was there before, in ms. */
+/** How long to wait for a starting instance in ms; it may have read the old configuration. */
 const patience = 10_000;
 
-/** How a door says that it needs no reload any more: it drains, or has ended since it was seen. */
+/** Errors of an instance that needs no reload: it drains or has already ended. */
 const leaving: ReadonlySet<PosternError["detail"]> = new Set(["closing", "no_instance", "reset"]);
 
-/** Has every running door of this user read its configuration again, by its control socket. */
+/** Reloads every running instance of this user over its control socket. */
 export async function reloadInstances(
   world: World,
   { signal }: { signal: AbortSignal },
@@ -27,7 +27,7 @@ export async function reloadInstances(
   return [...reloads.filter((one) => one !== undefined), ...silent];
 }
 
-/** Undefined for a door that is leaving. */
+/** Undefined if the instance is stopping. */
 async function reload(world: World, id: string, signal: AbortSignal): Promise<InstanceReload | undefined> {
   const { clock } = world;
   const end = clock.now() + patience;

@@ -4,11 +4,11 @@ import type { World } from "../world/mod.ts";
 import { defaultLimits } from "../listeners/mod.ts";
 import { connectInstance } from "./instance_lock.ts";
 
-/** How often to look whether the instance has gone, in ms. */
+/** Polling interval in ms. */
 const lookEvery = 50;
-/** How long it may take to end once its connections have, in ms. */
+/** How long an instance may run after its last connection has ended, in ms. */
 const grace = 5000;
-/** The longest drain that is waited for, in ms: the instance itself says how long that is. */
+/** The maximum drain time to wait for, in ms; the instance reports its own. */
 const longestDrain = 24 * 60 * 60_000;
 
 interface Stopping {
@@ -17,7 +17,7 @@ interface Stopping {
   readonly signal: AbortSignal;
 }
 
-/** Ends an instance; resolves when it has gone. One that goes on longer than its drain limit and 5 s is `timeout`. */
+/** Stops an instance and waits for its end. Throws `timeout` if it runs 5 s longer than its drain limit. */
 export async function stopInstance(
   world: World,
   id: string,
@@ -27,7 +27,7 @@ export async function stopInstance(
   const client = await connectInstance(world, id, { signal, ofAnyVersion: true });
   const { pid } = await client.hello({ signal });
   const { drain = defaultLimits.drain } = await client.stop({ signal }).catch((error) => {
-    // An instance without connections may be gone before its answer is.
+    // An idle instance may end before its answer arrives.
     if (isPosternError(error, "unreachable")) return { drain: 0 };
     throw error;
   });
@@ -49,19 +49,19 @@ async function isThere(world: World, { id, pid, signal }: Stopping): Promise<boo
     return (await client.hello({ signal })).pid === pid;
   } catch (error) {
     if (isPosternError(error, "refused")) return false;
-    // It is just closing its control socket, or too busy to answer.
+    // It is closing its control socket or is too busy to answer.
     if (isPosternError(error, "unreachable") || isPosternError(error, "timeout")) return true;
     throw error;
   }
 }
 
-/** The failure, with what the instance is doing where it says so; none where it has gone in this very moment. */
+/** The timeout error with the instance's state, if known; undefined if the instance has just ended. */
 async function stillThere(
   world: World,
   { id, pid, signal }: Stopping,
   ms: number,
 ): Promise<PosternError | undefined> {
-  let doing = "it does not tell its state";
+  let doing = "its state is unknown";
   try {
     const client = await connectInstance(world, id, { signal, ofAnyVersion: true });
     const { state, connections } = await client.status({ signal });
@@ -73,6 +73,6 @@ async function stillThere(
   return new PosternError(
     "timeout",
     `Cannot stop "${id}": process ${pid} still runs after ${Math.round(ms / 1000)} s: ${doing}`,
-    { hint: `see what it does: postern connections --id ${id}; postern logs ${id}; or end it: kill ${pid}` },
+    { hint: `check it: postern connections --id ${id}; postern logs ${id}; or kill it: kill ${pid}` },
   );
 }

@@ -1,7 +1,7 @@
 import { backoff, type Clock, pause } from "../core/mod.ts";
 import { parseIp, unmapped } from "../words/mod.ts";
 
-/** Someone who may use the door. */
+/** A user of a listener. */
 export interface User {
   readonly name: string;
   readonly password: string;
@@ -9,15 +9,15 @@ export interface User {
 
 const firstDelay = 100;
 const longestDelay = 5000;
-/** A client that has been quiet for so long starts anew. */
+/** The failures of a client are forgotten after this time without an attempt. */
 const forgetAfter = 10 * 60_000;
 const mostRemembered = 1024;
 
-/** Checks passwords in constant time, and ever more slowly for an address that keeps being wrong. */
+/** Checks passwords in constant time, with a growing delay for an address that sends wrong ones. */
 export class Authenticator {
   readonly #users: readonly User[];
   readonly #clock: Clock;
-  /** The oldest first, so that a full table forgets those first. */
+  /** Oldest first: a full table drops the oldest entry. */
   readonly #failures = new Map<string, { count: number; at: number }>();
 
   constructor(users: readonly User[], clock: Clock) {
@@ -25,18 +25,18 @@ export class Authenticator {
     this.#clock = clock;
   }
 
-  /** Whether `name` and `password` belong to a user; `peer` is the client's address as `Conn.peer` says it. */
+  /** Whether `name` and `password` belong to a user; `peer` is the client's address from `Conn.peer`. */
   async check(
     name: string,
     password: string,
     { peer, signal }: { peer: string; signal: AbortSignal },
   ): Promise<boolean> {
-    // Loaded here and not at the top: a door without passwords need not pay for it.
+    // Loaded here: an instance without passwords does not need it.
     const crypto = await import("node:crypto");
     const address = addressOf(peer);
-    // Nothing is waited for between this and the first check, so that of many guesses at once one is free.
+    // No await before the first check: of many simultaneous guesses only one gets no delay.
     const delay = this.#delayOf(address);
-    // The right password waits as well, or the wait would tell the wrong one.
+    // The right password is delayed too; otherwise the delay would reveal wrong ones.
     if (delay > 0) await pause(this.#clock, delay, { signal });
     const digest = (text: string) => crypto.createHash("sha256").update(text).digest();
     const [givenName, givenPassword] = [digest(name), digest(password)];
@@ -44,7 +44,7 @@ export class Authenticator {
     for (const user of this.#users) {
       const isName = crypto.timingSafeEqual(digest(user.name), givenName);
       const isPassword = crypto.timingSafeEqual(digest(user.password), givenPassword);
-      // Every user is looked at, whoever it was.
+      // No early exit: the time must not depend on the user.
       if (isName && isPassword) isRight = true;
     }
     if (isRight) this.#failures.delete(address);
@@ -69,8 +69,8 @@ export class Authenticator {
 }
 
 /**
- * The address without its port; of IPv6 the network, since one machine has all of it to choose from. IPv4 comes as IPv6
- * to a door on all addresses, and is nobody's network there.
+ * The address without its port; for IPv6 the /64 network, since one machine can use all its addresses. A
+ * wildcard listener reports IPv4 clients as IPv4-mapped addresses; those count as IPv4.
  */
 function addressOf(peer: string): string {
   const host = peer.replace(/:[0-9]+$/, "").replace(/^\[(.*)\]$/, "$1");

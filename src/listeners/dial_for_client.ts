@@ -2,15 +2,15 @@ import type { Conn, Dialed, DialRequest, Messages } from "../core/mod.ts";
 import { PosternError } from "../words/mod.ts";
 import type { ListenerDeps } from "./listener.ts";
 
-/** How long a dial goes on before its client is looked after, in ms: most are over by then, and pay nothing for it. */
+/** How long to dial before watching the client, in ms. Most dials are faster and skip the watch. */
 const soon = 1000;
-/** How much is read of a client meanwhile; one that sends more has to wait, as it would have without. */
+/** How many bytes to read ahead from the client; backpressure stops a client that sends more. */
 const mostAhead = 16 * 1024;
 
 /**
- * Dials for a client that waits, and gives up when it resets its connection. That it has ended its side does not mean
- * that it has left: it may have sent all that it wants to say. What it sends meanwhile stays in `messages`, where a read
- * may go on running: `messages.goOn()` continues there.
+ * Dials for a waiting client and cancels the dial when the client resets its connection. A client that only
+ * closed its side may still wait for the answer. Early bytes stay in `messages`, where a read may still be
+ * pending: `messages.goOn()` continues it.
  */
 export async function dialForClient(
   client: Conn,
@@ -21,7 +21,7 @@ export async function dialForClient(
   const leaving = new AbortController();
   const leave = (reason: unknown) => leaving.abort(reason);
   const pass = () => leave(signal.reason);
-  // Whoever ends the signal drops the client too, which then tells of it: one listener less on a signal that all share.
+  // The code that aborts the signal also drops the client, so `onAbort` spares a listener on a shared signal.
   const isTold = "onAbort" in client && !signal.aborted;
   if (isTold) client.onAbort = leave;
   else if (signal.aborted) pass();
@@ -31,7 +31,7 @@ export async function dialForClient(
     try {
       while (isDialling && messages.pending.length < mostAhead && await messages.fill());
     } catch (error) {
-      leave(new PosternError("cancelled", "The client has left", { cause: error }));
+      leave(new PosternError("cancelled", "The client closed the connection", { cause: error }));
     }
   };
   const watch = deps.deadlines.add(soon, () => void lookAfter());

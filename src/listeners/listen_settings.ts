@@ -21,64 +21,64 @@ import {
 } from "../config/mod.ts";
 
 const user = record({
-  name: described(text({ max: 255 }), "The name that the client gives."),
-  passwordFile: described(file(), "The file that holds the password; a line end at its end does not count."),
+  name: described(text({ max: 255 }), "User name of the client."),
+  passwordFile: described(file(), "File with the password; a line break at its end is ignored."),
 }, { describe: "a user with name and passwordFile" });
 
 const auth = record({
-  users: described(list(user, { max: 1000 }), "Who may use the door."),
+  users: described(list(user, { max: 1000 }), "Users of the listener."),
 }, { describe: "a mapping with users" });
 
-/** Who may use a door. */
+/** The users of a listener. */
 export type AuthSettings = Infer<typeof auth>;
 
-/** One place to listen at. */
+/** One listener. */
 export interface ListenerSettings {
   readonly address: ListenAddress;
   readonly auth?: AuthSettings;
-  /** Patterns of what may be reached through this listener; everything when absent. */
+  /** Patterns of allowed targets; all targets if undefined. */
   readonly only?: readonly string[];
 }
 
-/** An address alone, or with its own users and limits on what may be reached. */
+/** The schema of a listener: an address, or an address with its own users and targets. */
 function listener(address: Schema<ListenAddress>): Schema<ListenerSettings> {
   const plain = transformed(address, (address): ListenerSettings => ({ address }));
   const detailed = record({
-    address: described(address, "Where it listens."),
-    auth: optional(described(auth, "Who may use this listener, instead of listen.auth.")),
+    address: described(address, "Listen address."),
+    auth: optional(described(auth, "Users of this listener; replaces listen.auth.")),
     only: optional(
       described(
         oneOrMore(text()),
-        "Patterns of what may be reached through this listener; the rest is refused.",
+        "Patterns of allowed targets; the listener refuses all others.",
       ),
     ),
   }, { describe: "a mapping with address, auth, only" });
   return either(plain, detailed);
 }
 
-/** A path, absolute or relative to the file. */
+/** A socket path, absolute or relative to the file. */
 function unixPath(): Schema<ListenAddress> {
   return { ...transformed(file(), unixAddress), json: () => ({ type: "string", minLength: 1 }) };
 }
 
-/** An endpoint that gives no way into anything, so it needs no password off loopback. */
+/** A listener that reaches no target, so it needs no password off loopback. */
 const admin = oneOrMore(transformed(listenAddress(), (address): ListenerSettings => ({ address })));
 
 const limits = record({
   connections: optional(
-    described(integer({ min: 1, max: 1_000_000 }), "The most clients at once; more are turned away."),
+    described(integer({ min: 1, max: 1_000_000 }), "Maximum number of clients at once; more are rejected."),
     4096,
   ),
   handshake: optional(
-    described(duration({ min: 100 }), "How long a client may take to say what it wants."),
+    described(duration({ min: 100 }), "Time limit for a client's request."),
     10_000,
   ),
-  dial: optional(described(duration({ min: 100 }), "How long reaching a target may take."), 20_000),
-  drain: optional(described(duration(), "How long live connections may go on when the door stops."), 30_000),
+  dial: optional(described(duration({ min: 100 }), "Time limit for connecting to a target."), 20_000),
+  drain: optional(described(duration(), "Time limit for live connections when the instance stops."), 30_000),
   halfCloseLinger: optional(
     described(
       duration({ min: 100 }),
-      "How long a target may go on answering a client that has ended, where the way carries no half-close.",
+      "How long a target may still answer after the client closed its side, on a path without half-close.",
     ),
     30_000,
   ),
@@ -88,7 +88,7 @@ const listen = record({
   mixed: optional(
     described(
       oneOrMore(listener(listenAddress())),
-      "SOCKS4, SOCKS4a, SOCKS5, HTTP proxy, PAC and pages on one port; localhost:12000 when no door is named.",
+      "SOCKS4, SOCKS4a, SOCKS5, HTTP proxy, PAC and pages on one port (default without other listeners: localhost:12000).",
     ),
   ),
   socks: optional(described(oneOrMore(listener(listenAddress())), "SOCKS4, SOCKS4a and SOCKS5 only.")),
@@ -96,7 +96,7 @@ const listen = record({
   unix: optional(
     described(
       oneOrMore(listener(unixPath())),
-      "The mixed door on a unix socket, for your user only (mode 0600).",
+      "The protocols of mixed on a unix socket, for your user only (mode 0600).",
     ),
   ),
   dns: optional(
@@ -105,22 +105,24 @@ const listen = record({
       "A DNS server for the names of clusters and of dns.domains, over UDP and TCP; loopback only.",
     ),
   ),
-  admin: optional(described(admin, "/healthz, /readyz and /metrics only; on loopback for a loopback Host.")),
+  admin: optional(
+    described(admin, "Only /healthz, /readyz and /metrics; on loopback only for a loopback Host."),
+  ),
   allowOpen: optional(
-    described(flag(), "Allows a door on other addresses than loopback without authentication."),
+    described(flag(), "Allow listeners off loopback without authentication."),
     false,
   ),
-  auth: optional(described(auth, "Who may use the doors; everyone on this machine when absent.")),
-  limits: optional(described(limits, "How many and how long.")),
+  auth: optional(described(auth, "Users of all listeners (default: everyone on this machine).")),
+  limits: optional(described(limits, "Limits for connections and time.")),
 });
 
-/** What `listen` says. */
+/** The parsed section `listen`. */
 export type ListenSettings = Infer<typeof listen>;
 
-/** The part `listen` of the configuration. */
+/** The section `listen` of the configuration. */
 export const listenSettings: Schema<ListenSettings> = refine(listen, checkListeners);
 
-/** The limits when the configuration names none. */
+/** The default limits. */
 export const defaultLimits: Infer<typeof limits> = {
   connections: 4096,
   handshake: 10_000,
@@ -129,7 +131,7 @@ export const defaultLimits: Infer<typeof limits> = {
   halfCloseLinger: 30_000,
 };
 
-/** The kinds of listener that let connections through. */
+/** The kinds of listener that accept proxy clients. */
 export const listenerKinds = ["mixed", "socks", "http", "unix"] as const;
 export type ListenerKind = typeof listenerKinds[number];
 
@@ -142,7 +144,7 @@ function checkListeners(settings: ListenSettings, context: Context): void {
         const text = "path" in endpoint ? endpoint.path : `${endpoint.host} ${endpoint.port}`;
         const other = taken.get(text);
         if (other !== undefined && !("port" in endpoint && endpoint.port === 0)) {
-          place.report(`must not be an address that is taken: ${address.text} is listen.${other} already`);
+          place.report(`must be a free address: listen.${other} already uses ${address.text}`);
           break;
         }
         taken.set(text, kind);
@@ -152,7 +154,10 @@ function checkListeners(settings: ListenSettings, context: Context): void {
       const users = (auth ?? settings.auth)?.users.length ?? 0;
       if (users > 0) continue;
       if (settings.allowOpen) {
-        place.report(`is an open door: everyone who reaches ${address.text} can use it`, "warning");
+        place.report(
+          `is open to the network: everyone who reaches ${address.text} can use the proxy`,
+          "warning",
+        );
       } else {
         place.report(
           `must not be open to the network without authentication: ${address.text} is not a loopback address, ` +
@@ -163,12 +168,12 @@ function checkListeners(settings: ListenSettings, context: Context): void {
   }
 }
 
-/** DNS asks nobody who they are, and what it tells is private: so no `allowOpen` opens it. */
+/** DNS has no authentication and its answers are private, so `allowOpen` does not apply. */
 function checkDns({ sockets: [{ endpoint }], isLoopback, text }: ListenAddress, place: Context): void {
   if ("path" in endpoint) place.report(`must be an address with a port: DNS has no socket file ("${text}")`);
   else if (!isLoopback) {
     place.report(
-      `must be a loopback address: ${text} would tell others what is private, and DNS has no passwords`,
+      `must be a loopback address: ${text} would expose private names, and DNS has no passwords`,
     );
   }
 }

@@ -3,43 +3,49 @@ import { PosternError } from "../words/mod.ts";
 import type { Authenticator } from "./authenticator.ts";
 import type { Pages } from "./pages/page.ts";
 
-/** What a door allows its clients, in connections and in milliseconds. */
+/** The limits of a listener, in connections and in milliseconds. */
 export interface ListenerLimits {
-  /** How many clients are served at once. */
+  /** Maximum number of clients at once. */
   readonly connections: number;
-  /** How long a client may take to say what it wants. */
+  /** Time limit for a client's request. */
   readonly handshake: number;
-  /** How long a target may go on answering a client that has ended, where the way carries no half-close. */
+  /** How long a target may still answer after the client closed its side, on a path without half-close. */
   readonly halfCloseLinger: number;
-  /** How long an HTTP connection may stay open without a request; a minute unless said otherwise. */
+  /** Time limit for an idle HTTP connection (default: 60,000). */
   readonly keepAlive?: number;
 }
 
-/** What every way in is given. It knows no router: `dial` does. */
+/** The dependencies of every listener. Routing is hidden behind `dial`. */
 export interface ListenerDeps {
   readonly dial: Dial;
-  /** The generation of the plan that `dial` goes by; absent where it never changes. */
+  /** The generation of the plan that `dial` uses; undefined if the plan never changes. */
   readonly generation?: (() => number) | undefined;
   readonly clock: Clock;
   readonly log: Log;
   readonly deadlines: Deadlines;
   readonly limits: ListenerLimits;
-  /** Without it nobody is asked for a password. */
+  /** Without it, clients need no password. */
   readonly auth?: Authenticator | undefined;
-  /** What answers HTTP requests for the door itself; without it they are refused. */
+  /** Answers HTTP requests for pages; without it they are refused. */
   readonly pages?: Pages | undefined;
 }
 
 export interface ServeOptions {
-  /** Ends dials and relays. Whoever accepted the client drops it at that moment, which ends everything else. */
+  /** Aborts dials and relays. The code that aborts it also drops the client, which ends everything else. */
   readonly signal: AbortSignal;
-  /** The deadline of the first request, where whoever read the first bytes has started it. */
+  /** The deadline of the first request, if the caller has started it. */
   readonly deadline?: Disposable;
-  /** Ends when no new clients are taken: then connections that are between two requests are let go. */
+  /** Aborts when the listener accepts no more clients; connections between two requests then close. */
   readonly draining?: AbortSignal;
-  /** Holds the client until its first byte has come: soon after no new clients are taken, those in it are let go. */
+  /**
+   * Contains the client until its first byte arrives; when the listener drains, these clients are dropped
+   * soon.
+   */
   readonly silent?: Set<Conn>;
-  /** Holds the client while its request is awaited: where there is no room for more, the oldest of them gives way. */
+  /**
+   * Contains the client while its request is awaited; without room for more clients, the oldest of these is
+   * dropped.
+   */
   readonly unheard?: Unheard;
 }
 
@@ -49,7 +55,7 @@ export interface Unheard {
   delete(client: Conn): void;
 }
 
-/** One protocol's part of a client's connection, from the first request to the end. Disposes `client`. */
+/** Serves a client connection in one protocol, from the first request to the end. Disposes `client`. */
 export type Serve = (
   client: Conn,
   messages: Messages,
@@ -57,7 +63,7 @@ export type Serve = (
   options: ServeOptions,
 ) => Promise<void>;
 
-/** Drops the client unless it has said what it wants in time; disposed when it has. */
+/** Drops the client if its request takes too long. Dispose it when the request is complete. */
 export function handshakeDeadline(
   client: Conn,
   { deadlines, limits }: Pick<ListenerDeps, "deadlines" | "limits">,
@@ -65,7 +71,7 @@ export function handshakeDeadline(
 ): Disposable {
   const deadline = deadlines.add(limits.handshake, () => {
     client.abort(
-      new PosternError("timeout", `Cannot wait for the request any longer: ${limits.handshake} ms passed`),
+      new PosternError("timeout", `Cannot wait longer than ${limits.handshake} ms for the request`),
     );
   });
   unheard?.add(client);

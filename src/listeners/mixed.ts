@@ -4,10 +4,10 @@ import { handshakeDeadline, type Serve } from "./listener.ts";
 import { serveSocks4 } from "./socks4.ts";
 import { serveSocks5 } from "./socks5.ts";
 
-/** What a client's first byte tells. */
+/** The protocol that a client's first byte announces. */
 export type FirstByte = "socks5" | "socks4" | "http" | "tls" | "unknown";
 
-/** The protocol that begins with a byte. */
+/** The protocol for a first byte. */
 export function protocolOf(byte: number | undefined): FirstByte {
   if (byte === 5) return "socks5";
   if (byte === 4) return "socks4";
@@ -16,17 +16,17 @@ export function protocolOf(byte: number | undefined): FirstByte {
   return letter >= 0x61 && letter <= 0x7a ? "http" : "unknown";
 }
 
-/** Serves one client of any proxy protocol: its first byte decides, and no byte is lost. */
+/** Serves one client of any proxy protocol, chosen by its first byte. */
 export const serveMixed: Serve = byFirstByte({
   socks5: serveSocks5,
   socks4: serveSocks4,
   http: serveHttpProxy,
 });
 
-/** Serves one client of SOCKS 4, 4A or 5. */
+/** Serves one client of SOCKS4, SOCKS4a or SOCKS5. */
 export const serveSocks: Serve = byFirstByte({ socks5: serveSocks5, socks4: serveSocks4 });
 
-/** Serves one client of an HTTP proxy, and tells of those that speak something else. */
+/** Serves one client of an HTTP proxy; logs and drops other protocols. */
 export const serveHttp: Serve = byFirstByte({ http: serveHttpProxy });
 
 function byFirstByte(protocols: { readonly [protocol in FirstByte]?: Serve }): Serve {
@@ -40,7 +40,7 @@ function byFirstByte(protocols: { readonly [protocol in FirstByte]?: Serve }): S
         return await client[Symbol.asyncDispose]();
       }
     } catch (error) {
-      // Browsers open connections ahead and let them be.
+      // Browsers open spare connections and may never use them.
       deadline[Symbol.dispose]();
       deps.log.debug("client.gone", { client: client.peer, reason: describe(error) });
       return client.abort(error);
@@ -55,15 +55,15 @@ function byFirstByte(protocols: { readonly [protocol in FirstByte]?: Serve }): S
     if (protocol === "tls") {
       deps.log.warn("instance.tls", {
         client: client.peer,
-        reason: "TLS to a plain proxy port",
-        hint: "write http:// and not https:// in the proxy's URL",
+        reason: "the client uses TLS on a plaintext proxy port",
+        hint: "use http:// instead of https:// in the proxy URL",
       });
     } else {
       const reason = protocol === "unknown"
-        ? `no protocol begins with byte ${byte}`
-        : `${protocol} is not served here`;
+        ? `no protocol starts with byte ${byte}`
+        : `this listener does not support ${protocol}`;
       deps.log.info("client.refused", { client: client.peer, reason });
     }
-    client.abort(new PosternError("protocol", "Cannot serve the client: it speaks another protocol"));
+    client.abort(new PosternError("protocol", "Cannot serve the client: unsupported protocol"));
   };
 }

@@ -5,12 +5,12 @@ import type { ListenerDeps, Serve, Unheard } from "./listener.ts";
 
 const mostTurnedAway = 64;
 const turnAwayWithin = 1000;
-/** How long a client is waited for that has said nothing when no more are taken: its request may be on its way. */
+/** How long a draining listener waits for silent clients, in ms: their request may be in transit. */
 const lastWordWithin = 500;
 
 /**
- * Serves the clients of a socket. When the socket is closed, no more are taken, idle ones and soon those that
- * have said nothing are let go, and it waits for the rest; when the signal ends, all are dropped.
+ * Serves the clients of a socket. After the socket closes, drops idle clients, soon also silent ones, and
+ * waits for the rest. When the signal aborts, drops all clients.
  */
 export async function serveListener(
   listening: Listening,
@@ -37,12 +37,12 @@ class ListenerClients {
   readonly #signal: AbortSignal;
   readonly #draining = new AbortController();
   /**
-   * One listener on the signal drops them all, which ends their relays: thousands of listeners would make each new
-   * one walk along a long list.
+   * One abort listener drops all clients and with them their relays. Thousands of listeners on the signal
+   * would slow down each new one.
    */
   readonly #clients = new Set<Conn>();
   readonly #silent = new Set<Conn>();
-  /** Whose request is awaited, the oldest one first; and which of them are over the limit. */
+  /** Clients whose request is awaited, oldest first; and those of them over the limit. */
   readonly #unheard = new Set<Conn>();
   readonly #unheardTurnedAway = new Set<Conn>();
   readonly #drop = () => {
@@ -76,7 +76,7 @@ class ListenerClients {
     }
   }
 
-  /** Tells a client that there is no room, in its own protocol if it speaks in time. */
+  /** Tells a client in its own protocol that there is no room, if the client sends its request in time. */
   turnAway(client: Conn): Promise<void> {
     const sets = [this.#unheard, this.#unheardTurnedAway];
     return this.#run(client, this.#turningAway(), {
@@ -85,7 +85,7 @@ class ListenerClients {
     });
   }
 
-  /** Drops the client that has taken longest to say what it wants; false where all have said it. */
+  /** Drops the client that has been sending its request for longest; false if no request is awaited. */
   makeRoom(): boolean {
     return this.#giveWay(this.#unheard);
   }
@@ -100,15 +100,17 @@ class ListenerClients {
     this.#signal.removeEventListener("abort", this.#drop);
   }
 
-  /** Browsers open connections ahead: a door that ends would wait for each until its time is up. */
+  /** Browsers open spare connections, and a stopping instance must not wait for each one's timeout. */
   #dropSilent(): void {
-    for (const client of this.#silent) client.abort(new PosternError("cancelled", "The door was closed"));
+    for (const client of this.#silent) client.abort(new PosternError("cancelled", "The instance stopped"));
   }
 
   #giveWay(waiting: ReadonlySet<Conn>): boolean {
     for (const client of waiting) {
       for (const set of [this.#unheard, this.#unheardTurnedAway]) set.delete(client);
-      client.abort(new PosternError("cancelled", "Dropped for a newer client: it had sent no whole request"));
+      client.abort(
+        new PosternError("cancelled", "Dropped for a newer client before its request was complete"),
+      );
       return true;
     }
     return false;
@@ -130,9 +132,9 @@ class ListenerClients {
     }
   }
 
-  /** Clients over the limit are heard, so that they get an answer in their own protocol. */
+  /** Reads the requests of clients over the limit, so that each gets an answer in its own protocol. */
   #turningAway(): ListenerDeps {
-    // By name, since the app's deps are getters that follow a reload.
+    // By name, because the app's dependencies are getters that follow a reload.
     const { clock, log, deadlines, limits, auth, pages } = this.#deps;
     return {
       clock,
@@ -154,8 +156,8 @@ class ListenerClients {
 }
 
 function overloaded(connections: number): PosternError {
-  return new PosternError("internal", `Cannot take another connection: ${connections} are open`, {
+  return new PosternError("internal", `Cannot accept another connection: ${connections} are open`, {
     detail: "overloaded",
-    hint: "raise listen.limits.connections, or close some: postern connections",
+    hint: "raise listen.limits.connections, or close connections: postern connections",
   });
 }

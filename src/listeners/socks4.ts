@@ -15,7 +15,7 @@ import { tunnel } from "./http/tunnel.ts";
 const granted = encodeSocks4Reply(socks4Replies.granted);
 const refused = encodeSocks4Reply(socks4Replies.refused);
 
-/** Serves one SOCKS4 or 4A client: CONNECT by IPv4 address or name. */
+/** Serves one SOCKS4 or SOCKS4a client: CONNECT to an IPv4 address or a name. */
 export async function serveSocks4(
   client: Conn,
   messages: Messages,
@@ -46,24 +46,24 @@ export async function serveSocks4(
     const wanted = { target: request.target, client: client.peer, protocol: "socks4" };
     dialed = await dialForClient(client, messages, wanted, { deps, signal });
   } catch {
-    // The protocol knows one refusal; the reason is in the record of the dial.
+    // The protocol has one reply for all errors; the record of the dial has the reason.
     return await lastWords(client, messages, refused, { deps });
   }
   return tunnel(client, dialed, { deps, reply: granted, messages, signal });
 }
 
-/** Undefined when the client left without a word. */
+/** Undefined if the client closed without sending a request. */
 async function readRequest(messages: Messages, { auth }: ListenerDeps): Promise<Socks4Request | undefined> {
   const request = await messages.read(decodeSocks4Request);
   if (!request) return undefined;
   if (auth) {
-    throw new PosternError("auth", "Cannot serve the client: SOCKS4 carries no password", {
-      hint: "let the client use SOCKS5 or HTTP",
+    throw new PosternError("auth", "Cannot serve the client: SOCKS4 has no passwords", {
+      hint: "configure the client for SOCKS5 or HTTP",
     });
   }
   if (request.command !== socks4Commands.connect) {
     const name = request.command === socks4Commands.bind ? "BIND" : `command ${request.command}`;
-    throw new PosternError("not_allowed", `Cannot do ${name}: this door serves CONNECT only`, {
+    throw new PosternError("not_allowed", `Cannot serve ${name}: postern supports only CONNECT`, {
       detail: "command",
     });
   }

@@ -21,10 +21,10 @@ const chosen = {
   none: encodeSocks5Choice(socks5Methods.none),
   password: encodeSocks5Choice(socks5Methods.password),
 };
-/** The bound address stays empty: no client of CONNECT needs it, and it would tell of the network behind. */
+/** The bound address stays empty: CONNECT clients do not need it, and it would reveal the network. */
 const connected = encodeSocks5Reply(0);
 
-/** Serves one SOCKS5 client (RFC 1928, RFC 1929): CONNECT by address or name. */
+/** Serves one SOCKS5 client (RFC 1928, RFC 1929): CONNECT to an address or a name. */
 export async function serveSocks5(
   client: Conn,
   messages: Messages,
@@ -64,11 +64,11 @@ type Asked = { readonly target: Socks5Request["target"]; readonly user?: string 
 
 interface Refusal {
   readonly error: unknown;
-  /** Empty where the protocol has no answer. */
+  /** Empty if the protocol has no reply. */
   readonly reply: Uint8Array<ArrayBuffer>;
 }
 
-/** Undefined when the client left without a word. */
+/** Undefined if the client closed without sending a request. */
 async function handshake(
   client: Conn,
   messages: Messages,
@@ -79,7 +79,7 @@ async function handshake(
   const greeting = await messages.read(decodeSocks5Greeting);
   if (!greeting) return undefined;
   if (!greeting.methods.includes(auth ? socks5Methods.password : socks5Methods.none)) {
-    const what = auth ? "a password" : "to go without a password";
+    const what = auth ? "password authentication" : "unauthenticated access";
     return {
       error: new PosternError("auth", `Cannot serve the client: it does not offer ${what}`),
       reply: encodeSocks5Choice(socks5Methods.unacceptable),
@@ -114,7 +114,7 @@ async function readRequest(
     if (command === socks5Commands.connect) return user === undefined ? { target } : { target, user };
     const name = { [socks5Commands.bind]: "BIND", [socks5Commands.associate]: "UDP ASSOCIATE" }[command] ??
       `command ${command}`;
-    throw new PosternError("not_allowed", `Cannot do ${name}: this door serves CONNECT only`, {
+    throw new PosternError("not_allowed", `Cannot serve ${name}: postern supports only CONNECT`, {
       detail: "command",
     });
   } catch (error) {

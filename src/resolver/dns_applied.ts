@@ -11,19 +11,19 @@ import {
   readDnsSystemFile,
 } from "./dns_system.ts";
 
-/** What a change of the system's files did, a line each. */
+/** The resolver files that a change wrote and removed. */
 export interface DnsChange {
   readonly written: readonly string[];
   readonly removed: readonly string[];
 }
 
-/** Stands in the files of a directory that was made for them, and that goes with the last of them. */
+/** Marks the files of a directory that postern created; postern removes the directory with its last file. */
 const madeLine = "# Its directory was made for it.";
 
-/** The names of what `Files.replace` had no time to finish. */
+/** Temporary files that an interrupted `Files.replace` left. */
 const halfWritten = /\.[0-9a-f]{8}\.tmp$/;
 
-/** Files of ours that are in force: `dns --apply` wrote them, or was killed meanwhile. */
+/** Our resolver files, including half-written ones of a killed `dns --apply`. */
 export async function appliedDnsFiles(
   { files, places }: Pick<World, "files" | "places">,
 ): Promise<DnsSystemFile[]> {
@@ -33,7 +33,7 @@ export async function appliedDnsFiles(
     if (!await files.info(path)) continue;
     for (const name of await files.list(path)) {
       const content = await files.readTextIfThere(`${path}/${name}`, { limit: 1_000_000 }).catch((error) => {
-        // Others may keep there what is not for us to read.
+        // Other programs may keep files there that we cannot read.
         if (isPosternError(error, "not_allowed") || isPosternError(error, "config")) return undefined;
         throw error;
       });
@@ -44,7 +44,7 @@ export async function appliedDnsFiles(
   return found;
 }
 
-/** What the files in force ask for; undefined without any. */
+/** The delegation in these files; undefined without files. */
 export function appliedDelegation(files: readonly DnsSystemFile[]): DnsDelegation | undefined {
   const whole = files.filter(({ path }) => !halfWritten.test(path));
   const delegations = whole.flatMap((file) => readDnsSystemFile(file) ?? []);
@@ -52,7 +52,7 @@ export function appliedDelegation(files: readonly DnsSystemFile[]): DnsDelegatio
   return first && { server: first.server, domains: delegations.flatMap(({ domains }) => domains) };
 }
 
-/** Has the system ask us for names. What was in force before and is not wanted any more goes. */
+/** Configures the system resolver. Removes our files that are no longer needed. */
 export async function applyDns(
   world: World,
   delegation: DnsDelegation,
@@ -60,8 +60,8 @@ export async function applyDns(
 ): Promise<DnsChange> {
   const { files, process } = world;
   if (process.platform === "windows") {
-    throw new PosternError("usage", "Cannot apply rules of NRPT: postern only prints them", {
-      hint: "run as administrator what this prints: postern dns --print nrpt",
+    throw new PosternError("usage", "Cannot apply NRPT rules: postern only prints them", {
+      hint: "run the output of this command as administrator: postern dns --print nrpt",
     });
   }
   const before = await appliedDnsFiles(world);
@@ -88,21 +88,21 @@ export async function applyDns(
   return { written, removed };
 }
 
-/** Takes away what `applyDns` has written, all of it and nothing else. */
+/** Removes everything that `applyDns` wrote, and nothing else. */
 export async function undoDns(world: World, { signal }: { signal: AbortSignal }): Promise<DnsChange> {
   const removed = await removeFiles(world, await appliedDnsFiles(world));
   if (removed.length > 0) await tellResolved(world, removed, signal);
   return { written: [], removed };
 }
 
-/** Somebody may have a file of that name. */
+/** Throws if another program's file has the same name. */
 async function demandOurs(world: World, wanted: readonly DnsSystemFile[]): Promise<void> {
   for (const { path } of wanted) {
     const text = await world.files.readTextIfThere(inSystem(world, path), { limit: 1_000_000 });
     if (text === undefined || text.startsWith(dnsMark)) continue;
-    throw new PosternError("config", `Cannot write "${path}": it is there, and postern has not written it`, {
+    throw new PosternError("config", `Cannot write "${path}": postern did not write the existing file`, {
       exit: 1,
-      hint: "look what it is for, and move it away",
+      hint: "check its purpose, then move it away",
     });
   }
 }
@@ -123,11 +123,11 @@ async function removeFiles(world: World, found: readonly DnsSystemFile[]): Promi
   return found.map(({ path }) => path);
 }
 
-/** How long systemctl may take to restart systemd-resolved, and to say its version, in ms. */
+/** Time limits for systemctl to restart systemd-resolved and to print its version, in ms. */
 const restartsWithin = 60_000;
 const saysWithin = 5000;
 
-/** systemd-resolved reads its files at its start. */
+/** systemd-resolved reads its files only when it starts. */
 async function tellResolved(
   { process, places, clock }: World,
   paths: readonly string[],
@@ -136,27 +136,27 @@ async function tellResolved(
   if (places.system !== undefined || !paths.some((path) => path.startsWith("/etc/systemd/"))) return;
   const command = ["systemctl", "try-reload-or-restart", "systemd-resolved.service"];
   const failure = (why: string, cause?: unknown) =>
-    new PosternError("internal", `Cannot have systemd-resolved read its files: ${why}`, {
+    new PosternError("internal", `Cannot reload systemd-resolved: ${why}`, {
       cause,
-      hint: `the files are as they should be; run: ${command.join(" ")}`,
+      hint: `the files are up to date; run: ${command.join(" ")}`,
     });
   let result: { readonly code: number; readonly stderr: string };
   try {
-    const error = () => failure(`no end within ${restartsWithin / 1000} s`);
+    const error = () => failure(`systemctl did not finish within ${restartsWithin / 1000} s`);
     result = await within(
       { clock, ms: restartsWithin, signal, error },
       (signal) => process.run(command, { signal }),
     );
   } catch (error) {
     if (signal.aborted || isPosternError(error, "internal")) throw error;
-    throw failure("systemctl cannot be run", error);
+    throw failure("cannot run systemctl", error);
   }
   if (result.code !== 0) {
     throw failure(result.stderr.trim().slice(0, 300) || `systemctl ended with ${result.code}`);
   }
 }
 
-/** A door that may not start systemctl goes by what is there. */
+/** The systemd version; without the right to run systemctl, derived from existing files. */
 async function usedVersion(
   world: World,
   before: readonly DnsSystemFile[],
@@ -167,12 +167,12 @@ async function usedVersion(
   return version === 0 && hasDelegate ? delegatesSince : version;
 }
 
-/** The version of systemd; 0 where it cannot be told. */
+/** The systemd version; 0 if unknown. */
 export async function systemdVersion(
   { process, clock }: Pick<World, "process" | "clock">,
   signal: AbortSignal,
 ): Promise<number> {
-  const error = () => new PosternError("timeout", "Cannot tell the version of systemd: no answer in time");
+  const error = () => new PosternError("timeout", "Cannot read the systemd version: no answer in time");
   try {
     const { stdout } = await within(
       { clock, ms: saysWithin, signal, error },
@@ -181,7 +181,7 @@ export async function systemdVersion(
     return Number(/^systemd ([0-9]+)/.exec(stdout)?.[1] ?? 0);
   } catch (error) {
     if (signal.aborted) throw error;
-    // A machine without systemctl has its version told by nobody; the older files work with every version.
+    // Without systemctl the version is unknown; the older files work with every version.
     return 0;
   }
 }

@@ -5,10 +5,10 @@ import { appliedDelegation, appliedDnsFiles, applyDns, type DnsChange, undoDns }
 import type { DnsDelegation } from "./dns_system.ts";
 import { instances } from "../instances/mod.ts";
 
-/** How long whoever answers DNS may take to let us connect, in ms. */
+/** Time limit for connecting to a DNS server in ms. */
 const answersWithin = 2000;
 
-/** Whether anybody is at the address that the system's files name. */
+/** Whether a server listens at the address in the resolver files. */
 export async function answersDns(
   { network, clock }: Pick<World, "network" | "clock">,
   { server }: DnsDelegation,
@@ -28,9 +28,9 @@ export async function answersDns(
   }
 }
 
-/** Takes away what doors that are dead have left: sockets, locks, and files of the system that lead to nobody. */
+/** Removes what killed instances left: sockets, locks, and resolver files that name a dead server. */
 export async function cleanUp(world: World, { signal }: { signal: AbortSignal }): Promise<DnsChange> {
-  // Asking for those that run removes what the others left.
+  // Listing the running instances removes the sockets and locks of dead ones.
   await instances(world, { signal, unanswered: () => {} });
   const files = await appliedDnsFiles(world);
   const delegation = appliedDelegation(files);
@@ -41,8 +41,8 @@ export async function cleanUp(world: World, { signal }: { signal: AbortSignal })
 }
 
 /**
- * What a door does at its start with files that an earlier one has left in force: they are written anew where they
- * lead elsewhere, and taken away where they lead to nobody. Where that is not allowed the log says what to run.
+ * Repairs resolver files that an earlier instance left: rewrites files with another server or other domains,
+ * and removes files with a dead server. If that is not allowed, the log names the command to run.
  */
 export async function repairDns(
   world: World,
@@ -54,7 +54,7 @@ export async function repairDns(
   const before = appliedDelegation(files);
   const isOurs = delegation !== undefined && before !== undefined && isSame(before, delegation);
   if (isOurs || (!delegation && before && await answersDns(world, before, { signal }))) return;
-  // Another door may be there, and the files are for that one.
+  // Another instance may use that server, and the files are its own.
   if (
     delegation && before && !isSameServer(before, delegation) && await answersDns(world, before, { signal })
   ) return;
@@ -69,12 +69,12 @@ export async function repairDns(
   }
 }
 
-/** What a person with the rights runs for it. */
+/** The command that repairs the files, for a user with the rights. */
 function repairCommand(delegation: DnsDelegation | undefined): string {
   return delegation ? applyCommand(delegation) : "sudo postern cleanup";
 }
 
-/** The command that applies a wish, for somebody else than whose configuration it came from. */
+/** The command that applies a delegation without the configuration it came from. */
 export function applyCommand({ server, domains }: DnsDelegation): string {
   const named = domains.map((domain) => ` --domain ${domain}`).join("");
   return `sudo postern dns --apply --server ${formatTarget(server)}${named}`;

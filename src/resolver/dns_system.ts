@@ -1,53 +1,55 @@
 import { formatTarget, isLoopback, parseIp, PosternError } from "../words/mod.ts";
 
-/** What asks a machine's programs' questions, and can be told to ask us. */
+/** A system resolver that can delegate names to postern. */
 export type DnsSystem = "systemd-resolved" | "macos" | "nrpt";
 
-/** Which names are to be asked for here. */
+/** The names that the system resolver sends to postern. */
 export interface DnsDelegation {
   readonly server: { readonly host: string; readonly port: number };
-  /** Each stands for itself and all below it. */
+  /** Each domain includes all names below it. */
   readonly domains: readonly string[];
 }
 
-/** A file of the system that sends questions to us. */
+/** A file of the system resolver that delegates names to postern. */
 export interface DnsSystemFile {
   readonly path: string;
   readonly content: string;
 }
 
-/** Stands first in every file of ours: what has not got it is somebody else's. */
+/** The first line of our files; files without it belong to another program. */
 export const dnsMark = "# Written by postern dns --apply. postern dns --undo takes it away.";
 
-/** The directories that such files are in. */
+/** The directories of these files. */
 export const dnsDirectories = {
   resolved: "/etc/systemd/resolved.conf.d",
   delegates: "/etc/systemd/dns-delegate.d",
   resolver: "/etc/resolver",
 } as const;
 
-/** From this version on systemd-resolved asks a server for some names only, and never for others. */
+/** The systemd version from which systemd-resolved sends a server only its own domains. */
 export const delegatesSince = 258;
 
 const domainForm = /^(?=.{1,253}$)(?:[a-z0-9_-]{1,63}\.)*[a-z0-9_-]{1,63}$/;
 
-/** Whether a text is a domain that may become the name of a file, or a word in one. */
+/** Whether a text is a domain that is safe in a file name and a file. */
 export function isDnsDomain(text: string): boolean {
   return domainForm.test(text);
 }
 
-/** Whether an address is on loopback: the system is sent to no other name server. */
+/** Whether an address is a valid loopback address: the system uses no other name server. */
 export function isOwnServer({ host, port }: DnsDelegation["server"]): boolean {
   const bytes = parseIp(host);
   return bytes !== undefined && isLoopback(bytes) && Number.isInteger(port) && port > 0 && port < 65_536;
 }
 
-/** Only loopback addresses and domains get into files and commands, wherever the wish comes from. */
+/** Allows only loopback addresses and domains in files and commands, from any source. */
 function demandPlain({ server, domains }: DnsDelegation): void {
   if (!isOwnServer(server)) {
     throw new PosternError(
       "config",
-      `Cannot have the system ask ${JSON.stringify(server.host)}: it is no loopback address`,
+      `Cannot configure the system resolver: ${
+        JSON.stringify(server.host)
+      } with port ${server.port} is not a valid loopback address`,
       { hint: "set listen.dns to 127.0.0.1:1053" },
     );
   }
@@ -55,12 +57,12 @@ function demandPlain({ server, domains }: DnsDelegation): void {
   if (odd === undefined) return;
   throw new PosternError(
     "config",
-    `Cannot have the system ask for ${JSON.stringify(odd.slice(0, 300))}: it is no domain`,
-    { hint: "name domains such as corp.example.net" },
+    `Cannot configure the system resolver: ${JSON.stringify(odd.slice(0, 300))} is not a domain`,
+    { hint: "use domains such as corp.example.net" },
   );
 }
 
-/** The files for a system. `version` is that of systemd, where it is known. */
+/** The files for a system. `version` is the systemd version, if known. */
 export function dnsSystemFiles(
   system: Exclude<DnsSystem, "nrpt">,
   delegation: DnsDelegation,
@@ -76,7 +78,7 @@ export function dnsSystemFiles(
     }));
   }
   const isDelegate = version >= delegatesSince;
-  // "~": questions go there, and no name is completed by it.
+  // "~" makes it a routing domain, not a search domain.
   const names = domains.map((domain) => `Domains=~${domain}\n`).join("");
   const section = isDelegate ? "Delegate" : "Resolve";
   return [{
@@ -87,14 +89,14 @@ export function dnsSystemFiles(
   }];
 }
 
-/** The commands of PowerShell that make rules of the Name Resolution Policy Table, and those that take them away. */
+/** PowerShell commands that create rules in the Name Resolution Policy Table, and those that remove them. */
 export function nrptCommands(delegation: DnsDelegation): { make: string[]; undo: string[] } {
   demandPlain(delegation);
   const { server: { host, port }, domains } = delegation;
   if (port !== 53) {
     throw new PosternError(
       "config",
-      `Cannot use NRPT with port ${port}: Windows asks name servers on port 53 only`,
+      `Cannot use NRPT with port ${port}: Windows queries name servers only on port 53`,
       {
         hint: "set listen.dns to 127.0.0.1:53",
       },
@@ -107,7 +109,7 @@ export function nrptCommands(delegation: DnsDelegation): { make: string[]; undo:
   };
 }
 
-/** The server that a file of ours names, and its domains; undefined for what is not ours. */
+/** The server and domains of one of our files; undefined for other files. */
 export function readDnsSystemFile({ path, content }: DnsSystemFile): DnsDelegation | undefined {
   if (!content.startsWith(dnsMark)) return undefined;
   if (path.includes(`${dnsDirectories.resolver}/`)) {

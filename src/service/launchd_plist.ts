@@ -1,14 +1,14 @@
 import { parseTarget, PosternError } from "../words/mod.ts";
 import { type ServiceFile, type ServicePlanOptions, writtenBy } from "./service_file.ts";
 
-/** The labels of the person's launchd. */
-export const serviceLabel = "local.postern.door";
+/** The labels of the launchd agents. */
+export const serviceLabel = "local.postern.proxy";
 export const updateLabel = "local.postern.update";
 
-/** launchd's name for what the socket is; with `inetdCompatibility` nobody asks for it. */
-const socketName = "Door";
+/** The socket's key in the plist; with `inetdCompatibility` no program uses it. */
+const socketName = "proxy";
 
-/** The agents of a person's launchd. The form that starts on demand has never run on a Mac. */
+/** The launchd agents of a user. The on-demand form has never run on a Mac. */
 export function launchdPlists(home: string, options: ServicePlanOptions): ServiceFile[] {
   const { self, updateArguments, hasTimer, kubeconfigs } = options;
   const file = (label: string, value: Plist): ServiceFile => ({
@@ -36,7 +36,7 @@ function agentEntry(
     ProgramArguments: [
       ...self,
       ...serviceArguments,
-      // Its outputs are the socket, as for a program of inetd.
+      // Standard output and error are the socket, as for a program of inetd.
       ...(isAlways ? [] : [`--log-file=${serviceLogFile(home)}`]),
     ],
     LimitLoadToSessionType: "Aqua",
@@ -57,19 +57,19 @@ function environment(variables: Readonly<Record<string, string | undefined>>): {
   return set.length === 0 ? {} : { EnvironmentVariables: Object.fromEntries(set) };
 }
 
-/** With `inetdCompatibility` there is one standard input, and so one socket. */
+/** With `inetdCompatibility` there is one standard input, so only one socket. */
 function socketOf(addresses: readonly string[]): Plist {
   const [address, ...more] = addresses.filter((address) => !address.startsWith("["));
   if (address === undefined || more.length > 0) {
-    throw new PosternError("config", "Cannot start on demand here: launchd hands over one IPv4 socket", {
-      hint: "install it with --always, or let listen.mixed name one address",
+    throw new PosternError("config", "Cannot start on demand: launchd passes only one IPv4 socket", {
+      hint: "use --always, or set listen.mixed to one address",
     });
   }
   const { host, port } = parseTarget(address);
   return { SockType: "stream", SockFamily: "IPv4", SockNodeName: host, SockServiceName: `${port}` };
 }
 
-/** Where the door logs to. */
+/** The log file of the service. */
 export function serviceLogFile(home: string): string {
   return logOf(home, serviceLabel);
 }

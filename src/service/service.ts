@@ -16,7 +16,7 @@ import {
   servicePlatform,
 } from "./service_plan.ts";
 
-/** Writes the files and has the service manager take them up; tells each step. */
+/** Writes the files and starts the service; reports each step. */
 export async function installService(
   world: World,
   plan: ServicePlan,
@@ -30,7 +30,7 @@ export async function installService(
   }
   for (const { path, content, state } of plan.files) {
     if (state === "same") {
-      await tell(`${path} is as it should be`);
+      await tell(`${path} is unchanged`);
       continue;
     }
     const directory = directoryOf(path);
@@ -42,13 +42,13 @@ export async function installService(
   if (failure === undefined) return;
   throw new PosternError("internal", `Cannot start the service: ${asCause(failure)}`, {
     exit: 1,
-    hint: `the files are written; when that is mended, run: ${
+    hint: `the files are written; fix the cause, then run: ${
       plan.after.map((command) => command.join(" ")).join("; ")
     }`,
   });
 }
 
-/** Stops the service and removes its files; what the service manager says against it is told, and changes nothing. */
+/** Stops the service and removes its files. Reports a failure of the service manager and continues. */
 export async function removeService(
   world: World,
   { removed, before, after }: RemovalPlan,
@@ -63,7 +63,7 @@ export async function removeService(
   for (const note of [refused, failure]) if (note !== undefined) await tell(`note: ${note}`);
 }
 
-/** One file of the service, and what the service manager says of it. */
+/** One file of the service with its state in the service manager. */
 export interface ServiceState {
   readonly name: string;
   readonly path: string;
@@ -71,7 +71,7 @@ export interface ServiceState {
   readonly active: string;
 }
 
-/** The files of ours that are there; `unknown` where the service manager cannot be asked. */
+/** The installed files of the service; `unknown` if the service manager does not answer. */
 export async function serviceStates(
   world: World,
   { signal }: { signal: AbortSignal },

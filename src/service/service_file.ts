@@ -1,34 +1,34 @@
-/** A file of a service, as it is to be written. */
+/** A file of a service before it is written. */
 export interface ServiceFile {
   readonly path: string;
   readonly name: string;
   readonly content: string;
 }
 
-/** What the files of a service are made from. */
+/** The input for the files of a service. */
 export interface ServicePlanOptions {
-  /** Runs from log-in on, instead of from the first client to the last. */
+  /** Runs from login on instead of on demand. */
   readonly isAlways: boolean;
   /** The command line that starts postern. */
   readonly self: readonly string[];
-  /** From `proxy` on. */
+  /** The arguments from `proxy` on. */
   readonly serviceArguments: readonly string[];
   readonly updateArguments: readonly string[];
   readonly hasTimer: boolean;
-  /** Where the door is, `127.0.0.1:12000`. */
+  /** The listener addresses: `127.0.0.1:12000`. */
   readonly addresses: readonly string[];
-  /** The socket of the person's ssh agent, where it is at the same place after each log-in. */
+  /** The socket of the user's ssh agent, if its path is the same after each login. */
   readonly agent?: string;
-  /** The directory of the person's sockets, without our own part. */
+  /** The runtime directory of the user, without our subdirectory. */
   readonly runtime?: string;
-  /** `KUBECONFIG` at the installation, with absolute paths. */
+  /** `KUBECONFIG` at installation time, with absolute paths. */
   readonly kubeconfigs?: string;
-  /** How long live connections may go on at the end, in ms. */
+  /** How long live connections may continue during a stop, in ms. */
   readonly drain: number;
 }
 
-/** The units of systemd are named after it. */
+/** The base name of the systemd units. */
 export const servicesName = "postern";
 
-/** Stands in every file of ours: what has not got it is somebody else's. */
+/** Marks our files; files without it belong to another program. */
 export const writtenBy = "Written by postern service-install";

@@ -3,10 +3,10 @@ import { serviceLabel, serviceLogFile } from "./launchd_plist.ts";
 import { servicesName } from "./service_file.ts";
 import { installedFiles, nameOf } from "./service_plan.ts";
 
-/** Where the log of a person's service is: in a file, or a program prints it. */
+/** The log of a user's service: a file, or a command that prints it. */
 export type ServiceLog = { readonly path: string } | { readonly command: readonly string[] };
 
-/** The log of the door that `service-install` has installed; none where it has not. */
+/** The log of the installed service; undefined without a service. */
 export async function serviceLog(
   world: World,
   { isFollowed }: { readonly isFollowed: boolean },
@@ -19,7 +19,7 @@ export async function serviceLog(
     return names.includes(serviceLabel) ? { path: serviceLogFile(places.home) } : undefined;
   }
   if (!names.includes(unit)) return undefined;
-  // As a file of ours would have it: the lines alone, each with its own time.
+  // Prints bare lines, as in a log file; each has its own time.
   const follow = isFollowed ? ["--follow", "--lines=all"] : [];
   return { command: ["journalctl", "--user", `--unit=${unit}`, "--output=cat", "--no-pager", ...follow] };
 }

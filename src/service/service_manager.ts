@@ -2,31 +2,31 @@ import { describe, isPosternError, PosternError } from "../words/mod.ts";
 import { within } from "../core/mod.ts";
 import type { World } from "../world/mod.ts";
 
-/** A command that the service manager has to be given. */
+/** A command of the service manager. */
 export type ManagerCommand = readonly [program: string, ...args: string[]];
 
-/** A command for the systemd of the person. */
+/** A command for the systemd user manager. */
 export function systemctl(...args: string[]): ManagerCommand {
   return ["systemctl", "--user", ...args];
 }
 
-/** The command that ends an agent of launchd. */
+/** The command that stops a launchd agent. */
 export function bootout(world: World, label: string): ManagerCommand {
   return ["launchctl", "bootout", `${domain(world)}/${label}`];
 }
 
-/** The person's own part of launchd. */
+/** The launchd domain of the user. */
 export function domain({ process }: World): string {
   return `gui/${process.uid ?? 501}`;
 }
 
-/** How commands of the service manager are run. */
+/** How to run commands of the service manager. */
 export interface ManagerRun {
   readonly signal: AbortSignal;
   readonly tell: (step: string) => Promise<void>;
 }
 
-/** Runs them in their order; what the first one that fails says is the answer, and ends it. */
+/** Runs commands in order. Returns the message of the first failure and stops there. */
 export async function runAll(
   world: World,
   commands: readonly ManagerCommand[],
@@ -37,29 +37,29 @@ export async function runAll(
     const answer = await runManager(world, command, { signal });
     if ("missing" in answer) {
       await tell(
-        `there is no ${command[0]} here; where there is one, run: ${
+        `${command[0]} not found; on a system that has it, run: ${
           commands.map((one) => one.join(" ")).join("; ")
         }`,
       );
       return undefined;
     }
     if (answer.code !== 0) {
-      return `"${text}" says: ${answer.stderr.trim().split("\n")[0] || `exit code ${answer.code}`}`;
+      return `"${text}" failed: ${answer.stderr.trim().split("\n")[0] || `exit code ${answer.code}`}`;
     }
     await tell(`ran ${text}`);
   }
   return undefined;
 }
 
-/** What a service manager said. */
+/** The result of a command of the service manager. */
 export type ManagerAnswer = { readonly code: number; readonly stdout: string; readonly stderr: string } | {
   readonly missing: string;
 };
 
-/** How long a command may take, in ms: one that restarts an instance waits until its connections have ended. */
+/** Time limit of a command in ms; a restart waits until an instance's connections have ended. */
 const patience = 300_000;
 
-/** Runs one; a program that is not there is an answer too. */
+/** Runs a command; a missing program is a result, not an error. */
 export async function runManager(
   world: World,
   command: ManagerCommand,
@@ -67,8 +67,8 @@ export async function runManager(
 ): Promise<ManagerAnswer> {
   const text = command.join(" ");
   const error = () =>
-    new PosternError("timeout", `Cannot wait for "${text}": no end within ${patience / 1000} s`, {
-      hint: "the service manager may still be at it: see postern service status; then run it again",
+    new PosternError("timeout", `Cannot run "${text}": not finished after ${patience / 1000} s`, {
+      hint: "the service manager may still be busy; check postern service status, then try again",
     });
   try {
     return await within(

@@ -16,30 +16,30 @@ import { bootout, domain, type ManagerCommand, systemctl } from "./service_manag
 import { systemdUnits, timerName } from "./systemd_units.ts";
 
 export interface ServiceOptions {
-  /** The configuration file the person names; where the environment or the platform says when absent. */
+  /** The configuration file that the user names; if undefined, the environment or the platform sets it. */
   readonly config?: string;
-  /** On demand on Linux, always on macOS when absent. */
+  /** By default false on Linux (on demand) and true on macOS. */
   readonly isAlways?: boolean;
   readonly hasTimer: boolean;
-  /** As the person wrote it. */
+  /** As the user wrote it. */
   readonly idleExit?: string;
-  /** Only to be looked at: no file that is there is in the way. */
+  /** The files are only printed, so existing files do not matter. */
   readonly isPrinted?: boolean;
 }
 
-/** What installing would do. */
+/** The steps of an installation. */
 export interface ServicePlan {
   readonly isAlways: boolean;
   readonly files: readonly PlannedFile[];
-  /** Files of ours that this form of the service does not have. */
+  /** Our files that this form of the service does not need. */
   readonly removed: readonly string[];
-  /** To be run before files are removed, and after all is written. */
+  /** Commands to run before files are removed, and after all files are written. */
   readonly before: readonly ManagerCommand[];
   readonly after: readonly ManagerCommand[];
   readonly addresses: readonly string[];
-  /** What the files record of `KUBECONFIG`, which a service does not have. */
+  /** The `KUBECONFIG` in the files; a service does not inherit it. */
   readonly kubeconfigs?: string;
-  /** Why a door would not start now. */
+  /** Why an instance would fail to start now. */
   readonly problem?: PosternError | undefined;
 }
 
@@ -47,7 +47,7 @@ export interface PlannedFile extends ServiceFile {
   readonly state: "new" | "changed" | "same";
 }
 
-/** The service as it is to be on this machine; a file there that is not ours is an error. */
+/** Plans the service on this machine; throws if another program's file is in the way. */
 export async function planService(world: World, options: ServiceOptions): Promise<ServicePlan> {
   const platform = servicePlatform(world);
   const isAlways = options.isAlways ?? platform === "darwin";
@@ -58,10 +58,10 @@ export async function planService(world: World, options: ServiceOptions): Promis
   if (!isAlways) demandFixedPorts(addresses);
   const { process, places } = world;
   const named = options.config ?? process.env("POSTERN_CONFIG");
-  // The service has neither our directory nor our environment.
+  // The service has a different working directory and environment.
   const common = named ? [`--config=${configPath(world, named)}`] : [];
   const idleExit = options.idleExit === undefined ? [] : [`--idle-exit=${options.idleExit}`];
-  const onDemand = platform === "darwin" ? "launchd=Door" : `systemd=${servicesName}.socket`;
+  const onDemand = platform === "darwin" ? "launchd=proxy" : `systemd=${servicesName}.socket`;
   const agent = lastingAgent(world);
   const runtime = process.env("XDG_RUNTIME_DIR");
   const kubeconfigs = keptKubeconfigs(world);
@@ -97,14 +97,14 @@ export async function planService(world: World, options: ServiceOptions): Promis
   };
 }
 
-/** What removing the service would do. */
+/** The steps of a removal. */
 export interface RemovalPlan {
   readonly removed: readonly string[];
   readonly before: readonly ManagerCommand[];
   readonly after: readonly ManagerCommand[];
 }
 
-/** The files of ours that are there, and how to be rid of them. */
+/** Plans the removal of the installed files. */
 export async function planRemoval(world: World): Promise<RemovalPlan> {
   const platform = servicePlatform(world);
   const removed = await installedFiles(world);
@@ -119,16 +119,20 @@ export async function planRemoval(world: World): Promise<RemovalPlan> {
   };
 }
 
-/** The platform, where it has a service manager that we know. */
+/** The platform; throws if it has no supported service manager. */
 export function servicePlatform({ process: { platform } }: World): "linux" | "darwin" {
   if (platform !== "windows") return platform;
-  throw new PosternError("usage", "Cannot install a service on Windows: only systemd and launchd are known", {
-    exit: 1,
-    hint: "start it at log-on with the task scheduler: postern proxy --background",
-  });
+  throw new PosternError(
+    "usage",
+    "Cannot install a service on Windows: postern supports only systemd and launchd",
+    {
+      exit: 1,
+      hint: "start it at logon with the Task Scheduler: postern proxy --background",
+    },
+  );
 }
 
-/** What can be bound from outside: the doors on TCP, unless there is none. */
+/** The TCP addresses of all listeners; a service manager can bind these. */
 function addressesOf({ settings }: LoadedConfig): string[] {
   const listen = listenOf(settings);
   return listenerKinds.flatMap((kind) => listen[kind] ?? []).flatMap(({ address }) =>
@@ -142,9 +146,9 @@ function demandFixedPorts(addresses: readonly string[]): void {
   throw new PosternError(
     "config",
     isFree
-      ? "Cannot start on demand: port 0 is another one each time"
-      : "Cannot start on demand: no listener of the configuration is on a TCP port",
-    { hint: "name a port in listen.mixed, or install it with --always" },
+      ? "Cannot start on demand: port 0 changes at each start"
+      : "Cannot start on demand: no configured listener has a TCP port",
+    { hint: "set a port in listen.mixed, or use --always" },
   );
 }
 
@@ -159,8 +163,8 @@ function problemOf(config: LoadedConfig): PosternError | undefined {
 }
 
 /**
- * The agent's socket, where the next log-in has it at the same place. GNOME's is set for programs of the desktop,
- * which a unit of systemd is not.
+ * The agent's socket, if its path is the same after the next login. GNOME sets its variable only for desktop
+ * programs, not for systemd units.
  */
 function lastingAgent({ process, places }: World): string | undefined {
   const socket = process.env("SSH_AUTH_SOCK");
@@ -173,7 +177,7 @@ function lastingAgent({ process, places }: World): string | undefined {
   return isGnome && runtime ? `${runtime}/gcr/ssh` : undefined;
 }
 
-/** Beside our own configuration, as XDG has it. */
+/** The systemd directory next to our configuration, as XDG defines it. */
 function unitsOf({ places }: World): string {
   return `${directoryOf(places.config)}/systemd/user`;
 }
@@ -188,7 +192,7 @@ function possibleFiles(world: World): string[] {
     .map((name) => `${unitsOf(world)}/${name}`);
 }
 
-/** The files of ours that are there. */
+/** The installed files that postern wrote. */
 export async function installedFiles(world: World): Promise<string[]> {
   const found: string[] = [];
   for (const path of possibleFiles(world)) {
@@ -202,9 +206,9 @@ async function stateOf({ files }: World, { path, content }: ServiceFile): Promis
   if (text === undefined) return "new";
   if (text === content) return "same";
   if (text.includes(writtenBy)) return "changed";
-  throw new PosternError("config", `Cannot write "${path}": there is one that postern has not written`, {
+  throw new PosternError("config", `Cannot write "${path}": postern did not write the existing file`, {
     exit: 1,
-    hint: "move it away, or look at what it should be: postern service-install --print",
+    hint: "move it away, or compare it: postern service-install --print",
   });
 }
 
@@ -236,7 +240,8 @@ function commandsFor(
     before: gone.length === 0 ? [] : [systemctl("disable", "--now", ...gone)],
     after: [
       systemctl("daemon-reload"),
-      // A socket does not start while its service runs without it; and a service that was always there no longer is.
+      // A socket cannot start while its service runs without it, and an always-running service must be
+      // disabled.
       ...(isAlways ? [] : [systemctl("disable", "--now", `${servicesName}.service`)]),
       systemctl("enable", main),
       systemctl("restart", main),
@@ -245,13 +250,13 @@ function commandsFor(
   };
 }
 
-/** What the service manager calls it. */
+/** The name of a file's unit or agent. */
 export function nameOf(path: string): string {
   const name = path.slice(path.lastIndexOf("/") + 1);
   return name.endsWith(".plist") ? name.slice(0, -".plist".length) : name;
 }
 
-/** A service that is stopped before its socket is started by it again. */
+/** Sockets first: otherwise a socket would restart its stopped service. */
 function socketsFirst(a: string, b: string): number {
   return Number(b.endsWith(".socket")) - Number(a.endsWith(".socket"));
 }

@@ -1,6 +1,6 @@
 import { type ServiceFile, type ServicePlanOptions, servicesName, writtenBy } from "./service_file.ts";
 
-/** The units of a person's systemd: a service, its socket where it starts on demand, a timer where it is asked for. */
+/** The systemd user units: a service, its socket for starting on demand, and an optional timer. */
 export function systemdUnits(directory: string, options: ServicePlanOptions): ServiceFile[] {
   const { isAlways, hasTimer } = options;
   const file = (name: string, sections: Sections): ServiceFile => ({
@@ -17,10 +17,10 @@ export function systemdUnits(directory: string, options: ServicePlanOptions): Se
   ];
 }
 
-/** The unit that fetches the catalogue once a day. */
+/** The timer that updates the catalogue once a day. */
 export const timerName = `${servicesName}-update.timer`;
 
-/** Lines under headings. */
+/** Lines by section. */
 type Sections = Readonly<Record<string, readonly string[]>>;
 
 function serviceUnit(
@@ -28,7 +28,7 @@ function serviceUnit(
 ): Sections {
   return {
     Unit: [
-      "Description=postern, one local door into every private network",
+      "Description=postern, a local proxy into private networks",
       ...(isAlways ? ["StartLimitIntervalSec=60", "StartLimitBurst=5"] : [`Requires=${servicesName}.socket`]),
     ],
     Service: [
@@ -36,17 +36,17 @@ function serviceUnit(
       `ExecStart=${commandLine([...self, ...serviceArguments])}`,
       "ExecReload=/bin/kill -HUP $MAINPID",
       ...(isAlways
-        // What is wrong with the command or the configuration is still wrong at the next start.
+        // A broken command or configuration stays broken at the next start.
         ? ["Restart=on-failure", "RestartSec=5", "RestartPreventExitStatus=2 4"]
         : []),
-      "# The programs that ssh needs go on until the live connections have ended.",
+      "# Keeps the helper programs of ssh running while live connections drain.",
       "KillMode=mixed",
       `TimeoutStopSec=${Math.ceil(drain / 1000) + 15}`,
       "LimitNOFILE=65536",
       ...(agent === undefined ? [] : [`Environment=${agentVariable(agent, runtime)}`]),
       ...kubeconfigLines(kubeconfigs),
-      "# No option that needs a user namespace (ProtectSystem, PrivateTmp): root's files would seem to be nobody's,",
-      "# and ssh refuses to read such a configuration. No MemoryDenyWriteExecute: JavaScript is compiled while it runs.",
+      "# No option that needs a user namespace (ProtectSystem, PrivateTmp): root's files would have another owner,",
+      "# and ssh rejects that configuration. No MemoryDenyWriteExecute: JavaScript is compiled at run time.",
       ...hardening,
     ],
     ...(isAlways ? { Install: ["WantedBy=default.target"] } : {}),
@@ -68,11 +68,11 @@ const hardening = [
 
 function socketUnit({ addresses }: ServicePlanOptions): Sections {
   return {
-    Unit: ["Description=the address of postern, which starts when somebody comes"],
+    Unit: ["Description=postern listening socket"],
     Socket: [
       ...addresses.map((address) => `ListenStream=${address}`),
       `FileDescriptorName=${servicesName}.socket`,
-      "# An address that is missing at log-in (IPv6 switched off) must not keep the others from working.",
+      "# If an address is missing at login (IPv6 disabled), the other addresses still work.",
       "FreeBind=yes",
     ],
     Install: ["WantedBy=sockets.target"],
@@ -81,11 +81,11 @@ function socketUnit({ addresses }: ServicePlanOptions): Sections {
 
 function updateUnit({ self, updateArguments, kubeconfigs }: ServicePlanOptions): Sections {
   return {
-    Unit: ["Description=fetches postern's catalogue"],
+    Unit: ["Description=postern catalogue update"],
     Service: [
       "Type=oneshot",
       `ExecStart=${commandLine([...self, ...updateArguments])}`,
-      "# Without a token that is still good it fails, and says so in the journal: nobody has asked for a window.",
+      "# Without a valid token the update fails and logs the reason. It never opens a browser.",
       "TimeoutStartSec=120",
       ...kubeconfigLines(kubeconfigs),
       "UMask=0077",
@@ -95,7 +95,7 @@ function updateUnit({ self, updateArguments, kubeconfigs }: ServicePlanOptions):
 
 function timerUnit(): Sections {
   return {
-    Unit: ["Description=fetches postern's catalogue once a day"],
+    Unit: ["Description=daily postern catalogue update"],
     Timer: ["OnCalendar=daily", "Persistent=yes", "RandomizedDelaySec=1h"],
     Install: ["WantedBy=timers.target"],
   };
@@ -103,11 +103,11 @@ function timerUnit(): Sections {
 
 function unit(name: string, sections: Sections): string {
   const texts = Object.entries(sections).map(([title, lines]) => `[${title}]\n${lines.join("\n")}\n`);
-  const own = `# ${writtenBy}. Your own changes: systemctl --user edit ${name}\n`;
+  const own = `# ${writtenBy}. To change it: systemctl --user edit ${name}\n`;
   return `${own}\n${texts.join("\n")}`;
 }
 
-/** A command as systemd reads it (systemd.service(5), "Command lines"): `%` and `$` mean something there. */
+/** Quotes a command for systemd (systemd.service(5), "Command lines"), which expands `%` and `$`. */
 function commandLine(words: readonly string[]): string {
   return words.map((word) => quoted(word).replaceAll("$", "$$$$")).join(" ");
 }
@@ -115,12 +115,12 @@ function commandLine(words: readonly string[]): string {
 function kubeconfigLines(kubeconfigs: string | undefined): string[] {
   if (kubeconfigs === undefined) return [];
   return [
-    "# A service does not have the variables of your shell: this is KUBECONFIG at the installation.",
+    "# A service does not inherit the variables of your shell: this is KUBECONFIG at installation time.",
     `Environment=${quoted(`KUBECONFIG=${kubeconfigs}`)}`,
   ];
 }
 
-/** `%t` is the directory that is made anew at each log-in. */
+/** `%t` is the runtime directory, which each login creates again. */
 function agentVariable(agent: string, runtime: string | undefined): string {
   const below = runtime !== undefined && agent.startsWith(`${runtime}/`)
     ? agent.slice(runtime.length)

@@ -6,19 +6,19 @@ export interface AcceptingOptions {
   readonly signal: AbortSignal;
   readonly clock: Clock;
   readonly log: Log;
-  /** Tells a client that there is no room for it, and drops it. */
+  /** Tells a client that the instance is full, and drops it. */
   readonly turnAway?: (client: Conn) => Promise<void>;
-  /** Drops a client that holds a descriptor and has not said what it wants; false where there is none. */
+  /** Drops a client that has not sent its request yet; false if there is none. */
   readonly makeRoom?: () => boolean;
 }
 
-/** How many clients at a time are turned away with spare descriptors, so that other sockets have some too. */
+/** How many clients may use spare descriptors at once, so that other sockets get some too. */
 const mostOnSpares = 4;
 
 /**
- * The clients of a socket until it is closed or the signal ends. Running out of descriptors is survived: spare ones
- * serve to tell clients that there is no room, then those that have not said what they want give way. It says so once
- * a second.
+ * The clients of a socket until it is closed or the signal aborts. Survives a lack of descriptors: spare ones
+ * serve to turn clients away, then clients without a request are dropped. Logs the failure at most once a
+ * second.
  */
 export async function* accepting(
   listening: Listening,
@@ -49,7 +49,7 @@ export async function* accepting(
         }
         conn = await listening.accept().catch(() => undefined);
       }
-      // The spare one may be back by now: then there is room again.
+      // If the spare descriptor is back, there is room for the client after all.
       if (isSpare && listening.keepSpare?.() !== true) {
         const turned = Promise.resolve(conn && turnAway?.(conn))
           .catch((error) => log.debug("client.gone", { reason: describe(error) }))

@@ -1,6 +1,6 @@
 import type { Files } from "./world.ts";
 
-/** The text of a file that may change: read on first use, and again when it was modified. */
+/** The text of a file, read on first use and again after a change. */
 export class FreshText {
   readonly path: string;
   readonly #files: Files;
@@ -22,7 +22,7 @@ export class FreshText {
     return this.#text;
   }
 
-  /** Reads it anew next time, whatever its date says. */
+  /** Forces the next call to read the file, even if its date is unchanged. */
   forget(): void {
     this.#stamp = undefined;
   }

@@ -3,33 +3,36 @@ import type { Conn, DialOptions } from "../core/mod.ts";
 
 export interface Network {
   /**
-   * Connects to an IP literal or a socket path; the failure is `refused`, `unreachable`, `timeout` or the signal's
-   * reason. `from` is the address of ours to connect from; the system chooses when absent.
+   * Connects to an IP literal or a socket path; fails with `refused`, `unreachable`, `timeout` or the
+   * signal's reason. `from` is the local address; by default the system chooses it.
    */
   connect(endpoint: Endpoint, options: { signal: AbortSignal; from?: string }): Promise<Conn>;
-  /** Binds at once; a taken address is `config` with the owner named where known. */
+  /** Binds immediately; an address in use is a `config` error that names the owner if known. */
   listen(endpoint: Endpoint): Listening;
   /** Binds a UDP socket; fails as `listen` does. */
   datagrams(endpoint: { readonly host: string; readonly port: number }): Promise<Datagrams>;
-  /** Takes over a listening TCP socket that whoever started us opened, by the number of its descriptor. */
+  /** Takes over a listening TCP socket that the service manager passed as a file descriptor. */
   inherit(descriptor: number): Promise<Listening>;
-  /** All addresses of a name by the system's resolver, in its order; never empty; else `name_not_found`. */
+  /**
+   * All addresses of a name from the system resolver, in its order; throws `name_not_found` instead of
+   * returning none.
+   */
   lookup(name: string, options: { signal: AbortSignal }): Promise<readonly string[]>;
-  /** This machine's own addresses, each with the name of its interface. */
+  /** The addresses of this machine, with interface names. */
   addresses(): readonly string[];
-  /** The same with the length of the network behind each; none are known where it is absent. */
+  /** The same addresses with their prefix lengths; optional. */
   attached?(): readonly AttachedNetwork[];
-  /** What the system trusts as PEM, besides what the runtime itself brings; nothing where this is not said. */
+  /** The system's certificate authorities as PEM, without those of the runtime; optional. */
   trusted?(): Promise<readonly string[]>;
   /** TLS as a client over any connection. */
   secure(conn: Conn, options: SecureOptions & { signal: AbortSignal }): Promise<Conn>;
-  /** Whether this runtime can serve TLS; it can where nothing is said. */
+  /** Whether this runtime can serve TLS (default: yes). */
   canServeTls?(): Promise<boolean>;
   /** TLS as a server over any connection. */
   secureAsServer(conn: Conn, options: ServeSecureOptions & { signal: AbortSignal }): Promise<Conn>;
 }
 
-/** An address of this machine in the network of one of its interfaces. */
+/** An address of this machine with its network. */
 export interface AttachedNetwork {
   /** The name of the interface. */
   readonly name: string;
@@ -41,62 +44,62 @@ export interface ServeSecureOptions {
   /** PEM. */
   readonly cert: string;
   readonly key: string;
-  /** PEM certificates of which one must have signed the client's; nobody is asked for one when absent. */
+  /** PEM certificates, one of which must have signed the client's; by default clients need no certificate. */
   readonly clientCa?: string;
   readonly alpn?: readonly string[];
-  /** The lowest version that is spoken; 1.2 unless told. */
+  /** The minimum version (default: TLSv1.2). */
   readonly minVersion?: "TLSv1.2" | "TLSv1.3";
 }
 
 export interface SecureOptions {
-  /** The name to ask for and to check; an IP literal is checked, not sent. */
+  /** The name to send and to verify; an IP literal is verified but not sent. */
   readonly serverName: string;
   /** PEM certificates to trust. */
   readonly ca?: string | undefined;
   /**
-   * Who may have signed the peer's certificate: a CA of the system or of `ca` (the default), one of `ca` alone, or
-   * anybody at all, whatever name it carries.
+   * Which authorities may have signed the peer's certificate: those of the system and `ca` (the default), only
+   * those of `ca`, or any authority under any name.
    */
   readonly trust?: "system" | "ca" | "anybody";
-  /** Who we are, for a peer that asks; PEM. */
+  /** Our own certificate as PEM, for a peer that asks for one. */
   readonly cert?: string;
   readonly key?: string;
   readonly alpn?: readonly string[];
-  /** Told what the peer has shown of itself, its own certificate first. */
+  /** Called with the peer's certificates, its own first. */
   readonly onChain?: (chain: readonly ShownCertificate[]) => void;
 }
 
-/** A certificate that a peer has shown. */
+/** A certificate that a peer presented. */
 export interface ShownCertificate {
   readonly pem: string;
-  /** Whether it is one that signs others. */
+  /** Whether it may sign other certificates. */
   readonly isAuthority: boolean;
 }
 
 /** A bound socket. */
 export interface Listening extends AsyncDisposable {
   readonly endpoint: Endpoint;
-  /** The next client; undefined once closed. Being out of descriptors is `internal` with detail `overloaded`. */
+  /** The next client; undefined once closed. A lack of descriptors is `internal` with detail `overloaded`. */
   accept(): Promise<Conn | undefined>;
   /**
-   * Gives up the descriptor that is kept for this, so that one more client can be accepted to be told that there is
-   * no room; false when it is given up already.
+   * Frees a reserved descriptor, so that one more client can be accepted and turned away; false if none is
+   * reserved.
    */
   spendSpare?(): boolean;
-  /** Takes that descriptor back if there is one again; whether it is there. */
+  /** Reserves that descriptor again; false if none is free. */
   keepSpare?(): boolean;
-  /** Stops listening; a pending accept gives undefined. */
+  /** Stops listening; a pending accept resolves to undefined. */
   close(): void;
 }
 
 /** A bound UDP socket. */
 export interface Datagrams extends AsyncDisposable {
   readonly endpoint: { readonly host: string; readonly port: number };
-  /** The next datagram; undefined once closed. Those that nobody waits for are kept up to a bound, then lost. */
+  /** The next datagram; undefined once closed. A bounded number of datagrams is queued; more are lost. */
   receive(): Promise<Datagram | undefined>;
-  /** Sends one; that nobody is there to receive it is no failure. */
+  /** Sends a datagram; a missing receiver is not an error. */
   send(bytes: Uint8Array<ArrayBuffer>, to: { readonly host: string; readonly port: number }): Promise<void>;
-  /** Stops receiving; a pending receive gives undefined. */
+  /** Stops receiving; a pending receive resolves to undefined. */
   close(): void;
 }
 
@@ -105,7 +108,7 @@ export interface Datagram {
   readonly from: { readonly host: string; readonly port: number };
 }
 
-/** How a transport makes its own connections: straight, or through the transport its `via` names. */
+/** How a transport opens its own connections: directly, or through the transport in its `via`. */
 export type Dialer = (
   target: Target,
   options: DialOptions,

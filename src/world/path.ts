@@ -1,4 +1,4 @@
-/** The directory of a path; that of a bare name is where we are. */
+/** The directory of a path; "." for a bare file name. */
 export function directoryOf(path: string): string {
   if (!/[/\\]/.test(path)) return ".";
   return path.replace(/[/\\][^/\\]*$/, "") || "/";
@@ -9,7 +9,7 @@ export function fileNameOf(path: string): string {
   return path.replace(/^.*[/\\]/s, "");
 }
 
-/** A path of any platform made absolute: a relative one begins in `directory`. */
+/** Makes a path of any platform absolute, relative to `directory`. */
 export function absoluteFrom(directory: string, path: string): string {
   return /^(?:[/\\]|[A-Za-z]:[/\\])/.test(path) ? path : `${directory}/${path}`;
 }

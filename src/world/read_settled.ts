@@ -2,8 +2,8 @@ import type { Clock } from "../core/mod.ts";
 import type { Files } from "./world.ts";
 
 /**
- * Reads a file that others may be saving just now, or files that belong together. Many empty a file before they write it
- * anew: what was changed a moment ago may be nothing, or half of what it will be, and is read again.
+ * Reads files that another program may be saving. Many programs truncate a file before they write it. A file
+ * that changed a moment ago may therefore be incomplete, and is read again.
  */
 export async function readSettled<T>(
   paths: string | readonly string[],
@@ -11,19 +11,19 @@ export async function readSettled<T>(
   read: () => Promise<T>,
 ): Promise<T> {
   for (let left = mostReads;; left--) {
-    // Not when the reading is over: on a busy machine the file may have been saved, and rested, meanwhile.
+    // The time before reading: on a busy machine a file may change and settle during a slow read.
     const began = clock.date().getTime();
     const content = await read();
     const infos = await Promise.all([paths].flat().map((path) => files.info(path)));
     const modified = Math.max(...infos.map((info) => info?.modified ?? -Infinity));
-    // A file of the future is of a machine whose clock goes differently: it says nothing.
+    // A modification time in the future comes from a machine with another clock and means nothing.
     const isForeign = modified > clock.date().getTime();
     if (left <= 1 || isForeign || modified <= began - moment) return content;
     await new Promise<void>((resolve) => void clock.after(moment, resolve));
   }
 }
 
-/** How long, in ms, whoever saves a file may take between two steps. */
+/** How long a program may take between two steps of a save, in ms. */
 const moment = 50;
-/** A file that never rests is taken as it is. */
+/** After this many reads the file is used as it is. */
 const mostReads = 10;

@@ -1,7 +1,7 @@
-/** Keys are ordered, and those that begin alike lie together. */
+/** Keys are ordered; keys with the same prefix are adjacent. */
 export type StoreKey = readonly (string | number)[];
 
-/** One step of a commit. */
+/** One change of a commit. */
 export type StoreChange =
   | { readonly set: StoreKey; readonly value: unknown }
   | { readonly remove: StoreKey };
@@ -11,23 +11,23 @@ export interface StoreEntry {
   readonly value: unknown;
 }
 
-/** Values by key on the disk, which several processes may have open at once. Values are bytes, or what JSON has. */
+/** A key-value store on disk, shared by several processes. Values are bytes or JSON. */
 export interface Store extends Disposable {
-  /** Undefined where there is none. */
+  /** Undefined if the key has no value. */
   get(key: StoreKey): Promise<unknown>;
-  /** Everything below a key, in order. A change meanwhile may be in it or not. */
+  /** All entries below a key, in order. Concurrent changes may or may not be included. */
   list(prefix: StoreKey): Promise<readonly StoreEntry[]>;
-  /** All changes or none, also when the machine stops. What one commit may hold: `storeLimits`. */
+  /** Applies all changes or none, even if the machine crashes. `storeLimits` limits a commit. */
   commit(changes: readonly StoreChange[]): Promise<void>;
 }
 
 /** The stores of this machine. */
 export interface Stores {
-  /** Opens a store, made if missing; one that cannot be used any more is `config` with the detail `damaged`. */
+  /** Opens a store; creates it if missing. A broken store is a `config` error with the detail `damaged`. */
   open(path: string): Promise<Store>;
-  /** Moves a store that nobody has open out of the way, to a path that ends with `word`; gives that path. */
+  /** Renames a store that no process uses to a path that ends with `word`; returns that path. */
   setAside(path: string, word: string): Promise<string>;
 }
 
-/** What a commit may hold: measured with Deno 2.9.6, which says so for values and commits alike. */
+/** The limits of a commit, measured with Deno 2.9.6, which reports them for values and commits. */
 export const storeLimits = { valueBytes: 60_000, commitBytes: 700_000, commitChanges: 900 } as const;

@@ -2,7 +2,7 @@ import type { Clock, Conn } from "../core/mod.ts";
 import type { Stores } from "./store.ts";
 import type { Network } from "./network.ts";
 
-/** Everything outside the program. `runtime` makes the real one, `tests/support` others. */
+/** Everything outside the program. `runtime` implements the real world, `tests/support` test doubles. */
 export interface World {
   readonly clock: Clock;
   readonly network: Network;
@@ -23,41 +23,47 @@ export interface FileInfo {
 }
 
 export interface Files {
-  /** The whole file, refused over `limit` bytes before it is read. A missing one is `config` unless `readIfThere`. */
+  /**
+   * Reads a whole file; refuses one over `limit` bytes. A missing file is a `config` error unless
+   * `readIfThere`.
+   */
   read(path: string, options?: { limit?: number }): Promise<Uint8Array<ArrayBuffer>>;
   readText(path: string, options?: { limit?: number }): Promise<string>;
   readTextIfThere(path: string, options?: { limit?: number }): Promise<string | undefined>;
-  /** At most `count` bytes from an offset, empty behind the end: for files that grow. */
+  /** Reads at most `count` bytes from an offset of a growing file; empty beyond the end. */
   readFrom(path: string, offset: number, count: number): Promise<Uint8Array<ArrayBuffer>>;
-  /** To a temporary file beside it, then renamed. Mode 0600 unless told otherwise. */
+  /** Writes a temporary file in the same directory and renames it. Default mode: 0600. */
   replace(path: string, content: string | Uint8Array, options?: { mode?: number }): Promise<void>;
-  /** Makes an empty file where nothing is, as a mark for other programs; false where something is. */
+  /** Creates an empty marker file; false if the path already exists. */
   create(path: string): Promise<boolean>;
   info(path: string): Promise<FileInfo | undefined>;
   list(path: string): Promise<readonly string[]>;
   /**
-   * Whether something is at the path. Fails with `config` and the detail `untrusted` unless that is ours alone: of this
-   * kind and no link to it, owned by our user, closed to others, and where no other user can put something else.
+   * Whether the path exists. Throws `config` with the detail `untrusted` for a link, another kind of file,
+   * another owner, or a path that other users can open or replace.
    */
   owned(path: string, kind: "directory" | "socket"): Promise<boolean>;
-  /** Makes a directory with its parents; the last one gets `mode` (0700). An existing one must be ours and closed to others. */
+  /**
+   * Creates a directory with its parents and mode 0700. An existing directory must be ours and closed to
+   * other users.
+   */
   privateDirectory(path: string): Promise<void>;
-  /** Makes a directory that everybody may read, in one that is there; false where it is there already. */
+  /** Creates a world-readable directory in an existing one; false if it already exists. */
   publicDirectory(path: string): Promise<boolean>;
-  /** No failure when it is missing. */
+  /** Removes a path; a missing one is not an error. */
   remove(path: string): Promise<void>;
-  /** Appends to a log file; the file is made 0600. */
+  /** Opens a log file for appending; creates it with mode 0600. */
   append(path: string): Promise<AppendFile>;
   /**
-   * Takes the lock of a file, made if missing; undefined when another process holds it. Disposing gives it back, and
-   * with `removes` takes the file away too, where the platform can do that safely. A link or another user's file fails,
-   * unless the file is the person's own (`isTheirs`).
+   * Locks a file and creates it if missing; undefined if another process holds the lock. Disposing releases
+   * the lock; with `removes` it also deletes the file, if the platform can do that safely. Throws for a link
+   * or another user's file, unless the file belongs to the person who runs postern (`isTheirs`).
    */
   lock(
     path: string,
     options?: { readonly removes?: boolean; readonly isTheirs?: boolean },
   ): Promise<Disposable | undefined>;
-  /** Calls `changed` after something in a directory changed and 200 ms of quiet. */
+  /** Calls `changed` when a directory has changed and stayed quiet for 200 ms. */
   watch(directory: string, changed: () => void): Disposable;
   real(path: string): Promise<string>;
 }
@@ -68,13 +74,13 @@ export interface AppendFile extends Disposable {
 
 export type SignalName = "SIGHUP" | "SIGINT" | "SIGTERM" | "SIGQUIT";
 
-/** What a configuration needs beside the network and postern's own directories. */
+/** The rights that a configuration needs, apart from the network and postern's own directories. */
 export interface Needs {
   /** For ssh hosts: a shell, `ssh`, SSH_ASKPASS, `~/.ssh`, the agent's socket. */
   readonly ssh: boolean;
-  /** The programs that sign in to its clusters; "any" where they are not known. */
+  /** The programs that sign in to its clusters; "any" if unknown. */
   readonly plugins: "any" | readonly string[];
-  /** The files of the system's resolver. */
+  /** The files of the system resolver. */
   readonly resolver: boolean;
 }
 
@@ -84,41 +90,46 @@ export interface Process {
   readonly pid: number;
   readonly uid: number | undefined;
   readonly isCompiled: boolean;
-  /** The command line that starts postern again: the executable and what precedes the command. */
+  /** The command line that starts postern: the executable and everything before the command. */
   readonly self: readonly string[];
   readonly directory: string;
-  /** This machine's own name. */
+  /** The host name of this machine. */
   readonly hostName: string;
   env(name: string): string | undefined;
-  /** Who runs this by the user database: what HOME and USER say may have been changed by hand. */
+  /** The user from the user database: HOME and USER may have been changed. */
   account(): Promise<Account>;
-  /** Calls `heard` for each such signal until disposed. */
+  /** Calls `heard` for each signal until disposed. */
   on(signal: SignalName, heard: () => void): Disposable;
-  /** Whether we may start a program. */
+  /** Whether this process may start a program. */
   mayRun(program: string): boolean;
-  /** Gives up, for good, the right to start programs and to write to places that these needs do not name. */
+  /**
+   * Permanently drops the rights to start programs and to write to places that these needs do not contain.
+   */
   keepOnly(needs: Needs | "nothing"): void;
-  /** What of these needs was given up: `ssh`, or the name of a program; undefined where nothing was. */
+  /** The dropped right among these needs: `ssh` or the name of a program; undefined if none is missing. */
   missing(needs: Needs): string | undefined;
-  /** Runs a program to its end and collects what it says; input and output are closed unless given. */
+  /** Runs a program and collects its output; stdin is closed by default. */
   run(command: readonly string[], options: RunOptions): Promise<RunResult>;
   /**
-   * Starts a program whose input and output are a connection; its half-close is the end of the program's input. It has
-   * no terminal, and what is typed at ours does not reach it. Ending the connection, or the signal, ends the program.
+   * Starts a program whose input and output are a connection; half-close ends its input. The program has no
+   * terminal and gets no keys from ours. It ends with the connection or the signal.
    */
   pipe(command: readonly string[], options: PipeOptions): Promise<PipedProgram>;
   /**
-   * Runs a program to its end in our place: it has our terminal, our process group, our input and output. SIGINT and
-   * SIGQUIT, which a terminal sends to all, are its business; SIGTERM and SIGHUP are passed on to it. The answer is its
-   * exit code, 128 and more after a signal. One that cannot be started fails with exit code 126, a missing one with 127.
+   * Runs a program in the foreground with our terminal, process group, input and output. The program handles
+   * SIGINT and SIGQUIT, which a terminal sends to both; we forward SIGTERM and SIGHUP. Returns its exit code,
+   * or 128 plus the signal. A program that cannot start fails with exit code 126, a missing one with 127.
    */
   attached(command: readonly string[], options: AttachedOptions): Promise<number>;
-  /** Starts a program that outlives us, its output to a file. Until it is released the signal ends it. */
+  /**
+   * Starts a program that outlives this process, with its output in a file. Until it is released, the signal
+   * ends it.
+   */
   background(
     command: readonly string[],
     options: BackgroundOptions,
   ): Promise<Background>;
-  /** Resident memory in bytes, where known. */
+  /** Resident memory in bytes, if known. */
   memory(): number;
 }
 
@@ -131,14 +142,14 @@ export interface RunOptions {
   readonly signal: AbortSignal;
   readonly env?: Record<string, string>;
   readonly stdin?: string;
-  /** The most bytes it may say on one of its outputs; 4 MiB unless told. */
+  /** The maximum size of each output in bytes (default: 4 MiB). */
   readonly limit?: number;
 }
 
 export interface AttachedOptions {
-  /** Its end ends the program too. */
+  /** Aborting it ends the program. */
   readonly signal: AbortSignal;
-  /** Set besides what we have. */
+  /** Added to our environment. */
   readonly env?: Record<string, string>;
 }
 
@@ -155,7 +166,7 @@ export interface PipeOptions {
 
 export interface PipedProgram {
   readonly conn: Conn;
-  /** How it ended, and the last that it said on stderr. Never fails. */
+  /** The exit code and the last output on stderr. Never rejects. */
   readonly ended: Promise<EndedProgram>;
 }
 
@@ -172,9 +183,9 @@ export interface BackgroundOptions {
 
 export interface Background {
   readonly pid: number;
-  /** The exit code, once it has ended. */
+  /** Resolves with the exit code. */
   readonly ended: Promise<number>;
-  /** Lets go of it: we may exit, it goes on. */
+  /** Releases the program: it continues after this process ends. */
   release(): void;
 }
 
@@ -182,42 +193,43 @@ export interface Terminal {
   readonly isInput: boolean;
   readonly isOutput: boolean;
   readonly isErrorOutput: boolean;
-  /** False once the reader of stdout has gone away: what would print for ever has nobody to print for. */
+  /** False once the reader of stdout has closed it, so that endless output can stop. */
   readonly isRead: boolean;
   readonly columns: number;
-  /** Writes to stdout, in order; resolves when written. A reader that has gone away is no error. */
+  /** Writes to stdout in order; resolves when written. A closed reader is not an error. */
   out(text: string): Promise<void>;
   /** Writes to stderr, in order. */
   err(text: string): Promise<void>;
   readInput(limit: number): Promise<string>;
   /**
-   * Asks on stderr whoever sits at the terminal of stdin, one question at a time. Undefined when one of the two is no
-   * terminal or nobody answers; the interrupt key is `cancelled`, and SIGINT to all who listen for it.
+   * Asks the user at the terminal, one question at a time; prompts on stderr. Undefined without a terminal on
+   * stdin and stderr, or without an answer. The interrupt key throws `cancelled` and raises SIGINT for all
+   * listeners.
    */
   ask(question: Question, options: { signal: AbortSignal }): Promise<string | undefined>;
-  /** Takes the whole terminal for a picture of our own; undefined where stdin or stdout is none. */
+  /** Uses the whole terminal as a screen; undefined if stdin or stdout is not a terminal. */
   takeScreen(events: ScreenEvents): Screen | undefined;
 }
 
-/** What happens while a program has the screen. */
+/** Events while a program uses the screen. */
 export interface ScreenEvents {
-  /** Keys, as the terminal sends them. */
+  /** Keys in the terminal's encoding. */
   readonly typed: (keys: string) => void;
   readonly resized: () => void;
-  /** Somebody wants the program to end, or the terminal has gone. */
+  /** The user or the system asks the program to end, or the terminal was closed. */
   readonly stopped: (why: string) => void;
 }
 
-/** The terminal as one picture, written with `Terminal.out`. Disposing gives it back as it was. */
+/** The whole terminal as one screen, written with `Terminal.out`. Disposing restores it. */
 export interface Screen extends AsyncDisposable {
   readonly columns: number;
   readonly rows: number;
 }
 
-/** What a person is asked. */
+/** A question for the user. */
 export interface Question {
   readonly text: string;
-  /** Whether the answer is shown as it is typed; a secret is not. */
+  /** Whether the terminal shows the answer while it is typed; false for secrets. */
   readonly echo: boolean;
 }
 
@@ -227,11 +239,11 @@ export interface Places {
   readonly config: string;
   readonly state: string;
   readonly cache: string;
-  /** Sockets and locks: gone at log-out, where the system has such a directory. */
+  /** Sockets and locks; removed at logout if the system supports that. */
   readonly runtime: string;
-  /** Where an earlier postern has these, while this one looks there too. */
+  /** The runtime directory of an older postern, if postern still looks there. */
   readonly formerRuntime?: string;
   readonly temporary: string;
-  /** Where the system's own files begin: at the root where it is absent, elsewhere for images and in tests. */
+  /** The root of the system's own files; undefined means "/". Images and tests set it. */
   readonly system?: string;
 }

@@ -22,7 +22,7 @@ routes: [{ to: lab.example, via: lab }]
     await using browser = await TestBrowser.open(chromium);
     const page = await browser.page();
     await page.goto(`http://${address}/`);
-    await page.getByText("Nobody is connected now").waitFor();
+    await page.getByText("No clients are connected").waitFor();
     using client = await throughSocks5(address, { host: "db.lab.example", port: 5432 });
     await client.send("hello");
     await client.take(5);

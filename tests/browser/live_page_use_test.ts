@@ -32,7 +32,7 @@ routes: [{ to: lab.example, via: lab }]
 }
 
 peerTest(
-  "the live page works with the keyboard alone and explains a target",
+  "the live page works with the keyboard alone, and explains a target",
   ["chromium"],
   async ({ chromium }) => {
     await using world = await openInstance();
@@ -62,15 +62,15 @@ peerTest(
     await assert.rejects(db.take(1));
     await web.send("x");
     await web.take(1);
-    await page.getByLabel("Colours").selectOption("light");
+    await page.getByLabel("Colors").selectOption("light");
     assert.equal(await background(page), "rgb(244, 246, 247)");
     await page.getByLabel("Host or host:port").fill("web.lab.example:80");
-    await page.getByLabel("Try it").check();
+    await page.getByLabel("Test connection").check();
     await page.keyboard.press("Enter");
     await page.getByRole("button", { name: "Explain" }).press("Enter");
-    await page.getByText(/reached in \d+ ms/).waitFor();
+    await page.getByText(/connected in \d+ ms/).waitFor();
     await page.getByRole("button", { name: "Reload configuration" }).press("Enter");
-    await page.getByText("Read again: nothing has changed.").waitFor();
+    await page.getByText("Configuration reloaded: no changes.").waitFor();
     await page.getByRole("button", { name: "Copy" }).press("Enter");
     await page.getByText("Copied.").waitFor();
     assert.equal(
@@ -81,21 +81,21 @@ peerTest(
   },
 );
 
-peerTest("the live page of an instance with passwords requires the token and removes it from its address", [
+peerTest("the live page of a listener with passwords requires the token, and removes it from the URL", [
   "chromium",
 ], async ({ chromium }) => {
   await using world = await openInstance("listen: { auth: { users: [{ name: me, passwordFile: pw }] } }");
   await using browser = await TestBrowser.open(chromium);
   const page = await browser.page();
   await page.goto(`http://${world.address}/`);
-  await page.getByText("What it does it shows only to who has its token").waitFor();
+  await page.getByText("Its status page requires a token").waitFor();
   assert.match(page.complaints.join(), /401/);
   const { stdout } = await world.home.run(["status", "--page"]);
   const opened = await browser.page();
   const asked: string[] = [];
   opened.on("request", (request) => asked.push(request.url()));
   await opened.goto(stdout.trim());
-  await opened.getByText("Nobody is connected now").waitFor();
+  await opened.getByText("No clients are connected").waitFor();
   assert.equal(opened.url(), `http://${world.address}/`);
   const token = new URL(stdout.trim()).hash.slice("#token=".length);
   assert.equal(token.length, 48);
@@ -105,7 +105,7 @@ peerTest("the live page of an instance with passwords requires the token and rem
 });
 
 peerTest(
-  "another site's page can neither read nor use the live page",
+  "a page of another site can neither read nor control the live page",
   ["chromium"],
   async ({ chromium }) => {
     await using world = await openInstance();
@@ -139,7 +139,7 @@ peerTest(
 );
 
 peerTest(
-  "the live page smoothly shows a thousand busy connections",
+  "the live page shows a thousand active connections smoothly",
   ["chromium"],
   async ({ chromium }) => {
     await using world = await openInstance();
@@ -180,7 +180,7 @@ peerTest(
       at(1)
     } ms`;
     console.log(said);
-    assert.ok(await page.locator("#table-body tr").count() < 60, "the page renders only visible rows");
+    assert.ok(await page.locator("#table-body tr").count() < 60, "only visible rows exist");
     assert.ok(at(0.5) < 100 && at(1) < 3000, said);
     if (isLongRun()) assert.ok(at(0.5) < 34 && at(0.95) < 100, said);
     assert.deepEqual(page.complaints, []);

@@ -12,7 +12,7 @@ const pictures: Readonly<Record<string, PageOptions>> = {
 };
 
 peerTest(
-  "the live page of a busy instance, as in the documents",
+  "the live page of a busy instance, as the documents show it",
   ["chromium", ...sshPeers],
   async (paths) => {
     await using world = await openBusyWorld(paths);
@@ -22,14 +22,14 @@ peerTest(
       Object.entries(pictures).map(async ([name, options]) => ({ name, page: await browser.page(options) })),
     );
     for (const { page } of pages) await page.goto(`http://${world.address}/`);
-    // The number of samples of traffic: a few for tests on a busy machine, more for the documents.
+    // The test waits for a few samples of traffic; the documents need more.
     const samples = Deno.env.get("POSTERN_PICTURES") === "1" ? 40 : 3;
     for (const { name, page } of pages) {
       const shown = async () => (await page.locator("#plot-down").getAttribute("d"))?.split("L").length ?? 0;
-      await eventually("the page shows enough traffic", async () => await shown() > samples, 120_000);
+      await eventually("enough traffic samples", async () => await shown() > samples, 120_000);
       await page.getByLabel("Host or host:port").fill("public.example.net");
       await page.getByRole("button", { name: "Explain" }).click();
-      await page.getByText("Rule that lost").waitFor();
+      await page.getByText("Losing rule").waitFor();
       await page.getByRole("heading", { name: "postern", exact: true }).click();
       const isTooWide = await page.evaluate<boolean>(
         "document.documentElement.scrollWidth > document.documentElement.clientWidth",
@@ -46,7 +46,7 @@ peerTest(
       assert.deepEqual(page.complaints, []);
     }
     const [{ page } = { page: undefined }] = pages;
-    const text = await page?.locator("#ways-list").innerText() ?? "";
+    const text = await page?.locator("#transports-list").innerText() ?? "";
     assert.match(text, /office[^]*jump1[^]*\d ms[^]*inner[^]*\d ms/);
     assert.match(text, /lab[^]*reachable[^]*v1\.30\.0/);
     assert.match(text, /partner[^]*Cannot reach/);

@@ -85,7 +85,7 @@ Deno.test("postern shell fails with 125 before it starts, 126 and 127 for what c
     {
       args: ["shell", "--id", "other", "c-lab-1", "--", "true"],
       code: 125,
-      says: /the instance "other": none runs/,
+      says: /instance "other": it is not running/,
     },
     { args: ["clusters", "--each"], code: 125, says: /what to run in each cluster/ },
     {

@@ -170,13 +170,13 @@ Deno.test("postern explain, pac and env answer from the configuration, and say s
     ended[5]?.stderr ?? "",
     /"work" does not answer[^]*\npostern: error: Cannot show a status: no door ans/,
   );
-  assert.match(ended[6]?.stderr ?? "", /error: Cannot ask the door "work": no answer within 5 s\n/);
+  assert.match(ended[6]?.stderr ?? "", /error: Cannot query instance "work": no answer within 5 s\n/);
   assert.deepEqual(ended.slice(5).map(({ code }) => code), [6, 6]);
   for (const { code, stderr } of ended.slice(3, 5)) {
     assert.equal(code, 6);
     assert.match(
       stderr,
-      /Cannot ask the door "work": no answer within 5 s\npostern: hint: .*postern logs work; /,
+      /Cannot query instance "work": no answer within 5 s\npostern: hint: .*postern logs work; /,
     );
   }
 });

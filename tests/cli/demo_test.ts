@@ -7,18 +7,18 @@ Deno.test("postern demo --once tries every step and exits 0", async () => {
   assert.equal(code, 0, stdout + stderr);
   const steps = stdout.split("\n").filter((line) => /^ *\d+\/\d+ /.test(line));
   assert.ok(steps.length > 5 && steps.every((line) => /^ *\d+\/\d+ +ok /.test(line)), stdout);
-  assert.match(stdout, / ok +through an ssh host, by its own ssh configuration: signed in with a key, /);
-  assert.match(stdout, / ok +a Service of a cluster, .*: web\.shop\.svc\.cluster\.local answers, /);
+  assert.match(stdout, / ok +connect through an ssh host from the ssh configuration: signed in with a key; /);
+  assert.match(stdout, / ok +connect to a Service through .*: web\.shop\.svc\.cluster\.local answered; /);
   assert.match(
     stdout,
     / ok +explain names .*: the Service shop\/web of demo: web-7d4b9c:8080/,
   );
-  assert.match(stdout, / ok +update signs in, and fetches the clusters of the company: 2 clusters; /);
+  assert.match(stdout, / ok +update signs in and fetches the catalogue: 2 clusters; /);
   assert.match(
     stdout,
-    / ok +what a cluster's facts say is routed: .* because of rule .*catalogue main: cluster c-demo01/,
+    / ok +the facts of a cluster add routes: .* goes through ssh: rule .*catalogue main: cluster c-demo01/,
   );
-  assert.match(stdout, / ok +all that goes on without the list: /);
+  assert.match(stdout, / ok +the routes outlast the catalogue server: /);
 });
 
 Deno.test("postern demo has no part in the ssh files, the agent and the kubeconfig of the person", async () => {

@@ -96,7 +96,7 @@ peerTest("dns prints, applies and undoes, and nothing is left", [], async (_, t)
     );
     const windows = await run("dns", "--print", "nrpt");
     assert.deepEqual([windows.code, windows.stdout], [4, ""]);
-    assert.match(windows.stderr, /port 1053: Windows asks name servers on port 53 only/);
+    assert.match(windows.stderr, /port 1053: Windows queries name servers only on port 53/);
     const rule = await run("dns", "--print", "nrpt", "--server", "127.0.0.1", "--domain", "corp.example");
     assert.match(
       rule.stdout,
@@ -132,7 +132,7 @@ peerTest("dns prints, applies and undoes, and nothing is left", [], async (_, t)
     const mine = await box.tree();
     const { code, stderr } = await run("dns", "--apply");
     assert.equal(code, 1);
-    assert.match(stderr, /Cannot write "\/etc\/systemd\/.*: it is there, and postern has not written it\n/);
+    assert.match(stderr, /Cannot write "\/etc\/systemd\/.*: postern did not write the existing file\n/);
     await run("dns", "--undo");
     assert.deepEqual(await box.tree(), mine);
   });

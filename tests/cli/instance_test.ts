@@ -86,7 +86,7 @@ Deno.test("postern connections lists a live connection and closes it", async () 
     new RegExp(`^ *ID {2}CLIENT .*BECAUSE\\n *${live.id} .* ${target.address} +direct .* 5 B +5 B `),
   );
   const wrong = await home.run(["connections", "close", "999"]);
-  assert.match(wrong.stderr, /^postern: error: Cannot close connection .*there is none/);
+  assert.match(wrong.stderr, /^postern: error: Cannot close connection .*no connection has this id/);
   assert.notEqual(wrong.code, 0);
   const closed = await home.run(["connections", "close", String(live.id)]);
   assert.deepEqual(closed, { code: 0, stdout: "", stderr: `postern: closed connection ${live.id}\n` });
@@ -102,12 +102,12 @@ Deno.test("SIGTERM drains: the live connection ends first, new ones are refused,
   const address = await instance.address();
   const conn = await throughSocks5(address, { host: "127.0.0.1", port: target.port });
   instance.kill("SIGTERM");
-  await instance.says(/door\.draining/);
+  await instance.says(/instance\.draining/);
   assert.equal(await exchange(conn, "still here"), "still here");
   await assert.rejects(throughSocks5(address, { host: "127.0.0.1", port: target.port }));
   conn.close();
   assert.equal((await instance.ended).code, 0);
-  assert.match(instance.stderr, /door\.stopped/);
+  assert.match(instance.stderr, /instance\.stopped/);
 });
 
 Deno.test("SIGINT ends a door as SIGTERM does", async () => {
@@ -187,7 +187,9 @@ Deno.test("a door that has one address of a port says so when it is to have all 
   assert.equal(reload.code, 1);
   assert.match(
     reload.stderr,
-    new RegExp(`error: Cannot listen on ${all}: this door listens on ${address}\n.*hint: .*started anew`),
+    new RegExp(
+      `error: Cannot listen on ${all}: this instance already listens on ${address}\n.*hint: .*restart the instance`,
+    ),
   );
   await end(instance);
 });
@@ -199,7 +201,7 @@ Deno.test("a door of ours that has the port is named", async () => {
   const address = await first.address();
   const { code, stderr } = await home.run(["proxy", "--id", "second", "--listen", address]);
   assert.equal(code, 1);
-  assert.match(stderr, /hint: the door "first" \(pid [0-9]+\) has it: postern status --id first/);
+  assert.match(stderr, /hint: instance "first" \(pid [0-9]+\) uses it: postern status --id first/);
 });
 
 Deno.test("a door does not obey HTTP_PROXY for its own dials", async () => {
@@ -241,7 +243,7 @@ Deno.test("two doors live side by side; a third under a taken name is told so", 
   await using two = await home.instance(["--id", "two"]);
   const again = await home.run(["proxy", "--listen", "127.0.0.1:0", "--id", "one"]);
   assert.equal(again.code, 1);
-  assert.match(again.stderr, /"one".* is running already\npostern: hint: .*--id/);
+  assert.match(again.stderr, /"one" is already running\npostern: hint: .*--id/);
   assert.deepEqual((await status(home)).map(({ id }: { id: string }) => id), ["one", "two"]);
   assert.deepEqual((await status(home, "--id", "two")).map(({ id }: { id: string }) => id), ["two"]);
   assert.equal((await home.run(["stop", "one"])).code, 0);
@@ -286,14 +288,14 @@ Deno.test("a door in the background: started once bound, its log kept after stop
     assert.equal(await exchange(conn, "hello"), "hello");
     const twice = await home.run(["proxy", "--listen", "127.0.0.1:0", "--background", "--id", "work"]);
     assert.equal(twice.code, 1);
-    assert.match(twice.stderr, /is running already/);
+    assert.match(twice.stderr, /is already running/);
   } finally {
     const stopped = await home.run(["stop", "work"]);
     assert.deepEqual(stopped, { code: 0, stdout: "", stderr: 'postern: stopped "work"\n' });
   }
   const logs = await home.run(["logs", "work"]);
   assert.equal(logs.code, 0);
-  assert.match(logs.stdout, /door\.ready[^]* conn\.done [^]*door\.stopped/);
+  assert.match(logs.stdout, /instance\.ready[^]* conn\.done [^]*instance\.stopped/);
 });
 
 Deno.test("postern logs --follow goes on with new lines, and an interrupt ends it with 130", async () => {
@@ -302,7 +304,7 @@ Deno.test("postern logs --follow goes on with new lines, and an interrupt ends i
   assert.equal((await home.run(["proxy", "--listen", "127.0.0.1:0", "--background"])).code, 0);
   try {
     await using logs = home.start(["logs", "--follow"]);
-    await logs.prints(/door\.ready/);
+    await logs.prints(/instance\.ready/);
     assert.equal((await home.run(["reload"])).code, 0);
     await logs.prints(/config\.reloaded/);
     logs.kill("SIGINT");
@@ -365,7 +367,7 @@ Deno.test("--idle-exit ends a door that nobody uses", async () => {
   await home.configure(plain);
   await using instance = await home.instance(["--idle-exit", "200ms"]);
   assert.equal((await instance.ended).code, 0);
-  assert.match(instance.stderr, /door\.stopping why="idle/);
+  assert.match(instance.stderr, /instance\.stopping why="idle/);
 });
 
 Deno.test("--log-file takes the log, and stderr stays empty", async () => {

@@ -53,7 +53,7 @@ peerTest(
     await live.send("one ");
     await eventually("the target has it", () => target.open === 1);
     instance.kill("SIGTERM");
-    await instance.says(/door\.draining/);
+    await instance.says(/instance\.draining/);
     await assert.rejects(
       async () => (await RawClient.connect(address)).close(),
       Deno.errors.ConnectionRefused,
@@ -73,7 +73,7 @@ peerTest("a sidecar drops what is left at the second signal", konnectivityPeers,
   const instance = await sidecar(lab, { home, held });
   using live = await throughSocks5(await instance.address(), { host: "127.0.0.1", port: target.port });
   instance.kill("SIGTERM");
-  await instance.says(/door\.draining/);
+  await instance.says(/instance\.draining/);
   instance.kill("SIGTERM");
   assert.equal((await live.rest()).length, 0);
   assert.equal((await instance.ended).code, 0);
@@ -128,7 +128,7 @@ peerTest(
 
     const open = await sidecar(lab, { home, held, more: ["--allow-open"] });
     assert.match((await open.ready)[0] ?? "", /^0\.0\.0\.0:/);
-    await open.says(/door\.open/);
+    await open.says(/instance\.open/);
   },
 );
 

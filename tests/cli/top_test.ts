@@ -152,5 +152,5 @@ Deno.test("top says with exit code 3 that no door runs", async () => {
   await using home = await Household.open();
   const { code, stderr } = await home.run(["top"]);
   assert.equal(code, 3);
-  assert.match(stderr, /Cannot ask the instance "default": none runs/);
+  assert.match(stderr, /Cannot query instance "default": it is not running/);
 });

@@ -65,7 +65,7 @@ Deno.test("proxy --kubeconfig - keeps the kubeconfig for the door's life, and it
   }
   assert.deepEqual(await kept(home), []);
   const logs = await home.run(["logs", "work"]);
-  assert.match(logs.stdout, /door\.stopped/);
+  assert.match(logs.stdout, /instance\.stopped/);
   assert.doesNotMatch(logs.stdout, /transient-token/);
 });
 

@@ -170,7 +170,7 @@ Deno.test("postern update stores a first catalogue with jump hosts, and has an i
   await using instance = await home.instance();
   const { code, stderr } = await company.update();
   const refused = 'Cannot apply the configuration: the transport "jump1.invalid" needs ssh, ' +
-    "and this instance gave up the right to it at the start";
+    "and this instance dropped that right at startup";
   assert.deepEqual(
     [code, stderr],
     [1, `postern: error: ${refused}\npostern: hint: restart the instance\n`],

@@ -14,8 +14,10 @@ const tokens = "an excerpt; tests/interop/konnectivity_cluster_test.ts has the w
 const leftOut: Readonly<Record<string, string>> = {
   "CONTRIBUTING.md: npx --yes deno@2.9.6 task demo    # a self-contained simulation": byCi,
   "README.md: npx --yes deno@2.9.6 task demo": byCi,
-  "README.md: npx --yes deno@2.9.6 task compile     # dist/postern and dist/postern.sha256": byCi,
+  "docs/guide/start.md: npx --yes deno@2.9.6 task compile     # dist/postern and dist/postern.sha256": byCi,
   "README.md: curl -fsSL URL/install.sh | sh                                    # --help, --version, --to":
+    released,
+  "docs/guide/start.md: curl -fsSL URL/install.sh | sh                                    # --help, --version, --to":
     released,
   "docs/guide/deployment.md: deno task compile && deno task image": byCi,
   'docs/guide/browser.md: chromium --user-data-dir="$HOME/.config/chromium-corp" --proxy-pac-url=http://localhost:12000/proxy.pac':
@@ -42,14 +44,24 @@ Deno.test("tests run every block of the pages, except those listed with a reason
   assert.deepEqual(still.toSorted(), Object.keys(leftOut).toSorted());
 });
 
-Deno.test("the README reaches the first connection in five commands, and tests run them", async () => {
-  const readme = (await readPages()).get("README.md") ?? "";
-  const [block] = blocksOf(readme.slice(readme.indexOf("## Five commands to a first connection")));
+Deno.test("the first connection of docs/guide/start.md takes five commands, and a test runs them", async () => {
+  const page = (await readPages()).get("docs/guide/start.md") ?? "";
+  const [block] = blocksOf(page.slice(page.indexOf("## Five commands")));
   assert.ok(block && isProved(block));
   const commands = block.text.split("\n");
   assert.equal(commands.length, 5);
   assert.ok(commands.every((line) => !/&&|;|\\$/.test(line)), "one command a line");
   assert.match(block.prints ?? "", /goes to direct/);
+});
+
+Deno.test("the first two commands of README.md are the demo and the tests", async () => {
+  const [block] = blocksOf((await readPages()).get("README.md") ?? "");
+  assert.equal(block?.text, "npx --yes deno@2.9.6 task demo\nnpx --yes deno@2.9.6 task test");
+});
+
+Deno.test("README.md has at most 130 lines", async () => {
+  const lines = ((await readPages()).get("README.md") ?? "").trimEnd().split("\n");
+  assert.ok(lines.length <= 130, `${lines.length} lines`);
 });
 
 Deno.test("isProved() accepts only run blocks, saved blocks and configurations", () => {

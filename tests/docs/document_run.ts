@@ -59,6 +59,8 @@ export interface Surroundings {
   readonly hosts?: readonly string[];
   /** Local addresses of a separate network, in which all ports are free. */
   readonly addresses?: readonly string[];
+  /** Keeps the ports that the document names, so the output names them too. */
+  readonly keepsPorts?: boolean;
   /** Shell commands to run first. */
   readonly before?: string;
   /** Words of the document with their replacements in this run. */
@@ -154,6 +156,11 @@ export class DocumentRun implements AsyncDisposable {
     return new DocumentRun(directory, { env, surroundings });
   }
 
+  /** The home directory of the run. */
+  get home(): string {
+    return this.#directory;
+  }
+
   /** Runs all examples until a command fails; then stops remaining instances and jobs. */
   async all(bash: string, examples: readonly Example[]): Promise<Outcome> {
     const { stands = {}, before = "" } = this.#surroundings;
@@ -193,6 +200,7 @@ export class DocumentRun implements AsyncDisposable {
 
   /** Replaces words and ports of the document in a script. */
   #standingIn(script: string): string {
+    if (this.#surroundings.keepsPorts) return this.#replaced(script);
     const ports = Array.from({ length: namedPorts.length }, freePort);
     const named = new RegExp(`\\b(?:${namedPorts.join("|")})\\b`, "g");
     const addressed = addresses.reduce(
@@ -203,8 +211,12 @@ export class DocumentRun implements AsyncDisposable {
       named,
       (port) => `${ports[namedPorts.indexOf(port)]}`,
     );
+    return this.#replaced(numbered);
+  }
+
+  #replaced(script: string): string {
     return Object.entries({ "~/postern/": root, ...this.#surroundings.stands })
-      .reduce((text, [word, stand]) => text.replaceAll(word, stand), numbered);
+      .reduce((text, [word, stand]) => text.replaceAll(word, stand), script);
   }
 
   async [Symbol.asyncDispose](): Promise<void> {

@@ -43,6 +43,7 @@ export async function sshSurroundings({ started, paths }: Start): Promise<Surrou
     hosts: ["jump1.example.net"],
     stands: {
       "//intranet.management.example.net/": `//intranet.management.example.net:${port}/`,
+      "//intranet.management.example.net:3000/": `//intranet.management.example.net:${port}/`,
       "db.management.example.net:5432": `db.management.example.net:${port}`,
       "//198.18.0.1/": `//198.18.0.1:${port}/`,
     },

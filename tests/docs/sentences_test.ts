@@ -45,7 +45,7 @@ const unhinted: Readonly<Record<string, readonly string[]>> = {
     '"config", `the built-in engine cannot judge the condition "${unjudged}"`',
     '"config", `the condition "${name}" is unknown`',
     '"config", expanded.fault',
-    "Cannot answer DNS on ${text}: it is no port",
+    "Cannot answer DNS on ${text}: DNS needs a port, not a socket file",
     "Cannot ask for ${shownText(name)}: no object can be called so",
     'Cannot build the transport "${name}": it is unknown',
     'Cannot build the transport "${name}": it leads back to itself',

@@ -176,6 +176,13 @@ async function play(
 /** Lines that postern itself writes: about the connection and the framing. */
 const own = /^(Content-Length: [0-9]+|Transfer-Encoding: chunked|TE: trailers|Upgrade: .*|Connection: .*)$/;
 
+/** Whether a URL in the text has this host, also in another spelling: `http://0:81` is `0.0.0.0:81`. */
+function names(text: string, host: string): boolean {
+  if (text.includes(`://${host}`)) return true;
+  const urls = [...text.matchAll(/https?:\/\/[^\s/?#]*/gi)].map(([url]) => url);
+  return urls.some((url) => URL.canParse(url) && new URL(url).host === host);
+}
+
 Deno.test("serveMixed() ends for any HTTP client and origin, and forwards only the client's bytes", async () => {
   await fc.assert(
     fc.asyncProperty(input, sizes, answers, async (bytes, pieces, replies) => {
@@ -183,7 +190,7 @@ Deno.test("serveMixed() ends for any HTTP client and origin, and forwards only t
       for (const text of received) {
         assert.doesNotMatch(text.slice(0, text.indexOf("\r\n\r\n")), /^proxy-(authorization|connection):/im);
         for (const line of text.split(/\r\n/)) {
-          if (line.startsWith("Host: ") && sent.includes(`://${line.slice(6)}`)) continue;
+          if (line.startsWith("Host: ") && names(sent, line.slice(6))) continue;
           if (sent.includes(line) || own.test(line) || /^[0-9a-f]{1,4}$/.test(line)) continue;
           const [, name, value] = /^([^:]+): (.*)$/.exec(line) ?? [];
           if (
@@ -204,7 +211,10 @@ Deno.test("serveMixed() ends for any HTTP client and origin, and forwards only t
         }
       }
     }),
-    { numRuns: fuzzRuns(600) },
+    {
+      numRuns: fuzzRuns(600),
+      examples: [[new TextEncoder().encode("GET http://0:81/ HTTP/1.1\r\nHost: h\r\n\r\n"), [], []]],
+    },
   );
 });
 

@@ -66,7 +66,7 @@ routes:
   const instance = home.start(["proxy"]);
   const port = Number((await instance.ready).find((one) => one.startsWith("dns:"))?.split(":").at(-1));
   const web = "web.shop.svc.cluster.local";
-  const zone = (name: string) => `${name}. 5 IN SOA postern.invalid. nobody.invalid. 1 3600 600 86400 5`;
+  const zone = (name: string) => `${name}. 5 IN SOA postern.invalid. hostmaster.invalid. 1 3600 600 86400 5`;
   const cases: {
     readonly name: string;
     readonly ask: readonly string[];

@@ -5,7 +5,7 @@ import { patternBytes } from "../support/pattern_bytes.ts";
 import { peerTest } from "../support/peers.ts";
 import { Household, type Instance } from "../support/postern_process.ts";
 
-const zoneText = "postern.invalid. nobody.invalid. 1 3600 600 86400 5";
+const zoneText = "postern.invalid. hostmaster.invalid. 1 3600 600 86400 5";
 
 /** Names that go through a proxy which nobody runs: what DNS says of them needs no way. */
 const config = `
@@ -222,13 +222,13 @@ peerTest(
     await t.step("through the door to the name", async () => {
       assert.deepEqual(await fetched(first, localhost), [0, `asked for ${localhost}\n`]);
       await first.says(
-        new RegExp(`conn\\.done .*target=localhost:${sitePort} .*asked for as ${localhost}`),
+        new RegExp(`conn\\.done .*target=localhost:${sitePort} .*requested as ${localhost}`),
       );
     });
     await t.step("explain asks the door", async () => {
       const { stdout } = await home.run(["explain", `${db}:5432`]);
       assert.match(stdout, /^db\.corp\.example:5432 goes to up\n/);
-      assert.match(stdout, new RegExp(`because .*rule "corp\\.example" .*asked for as ${db}`));
+      assert.match(stdout, new RegExp(`because .*rule "corp\\.example" .*requested as ${db}`));
     });
     first.kill("SIGKILL");
     await first.ended;
@@ -238,7 +238,7 @@ peerTest(
       assert.match(stdout, /^db\.corp\.example:5432 goes to up\n/);
       const nobody = await home.run(["explain", "198.19.200.1"]);
       assert.equal(nobody.code, 6);
-      assert.match(nobody.stderr, /Cannot reach 198\.19\.200\.1: it stands for no name\n/);
+      assert.match(nobody.stderr, /Cannot reach 198\.19\.200\.1: the address belongs to no name\n/);
     });
     await t.step("the next door knows them still, and gives out no address twice", async () => {
       await using second = await start(home);

@@ -32,7 +32,7 @@ peerTest("out of descriptors: the door says so once a second, does not spin, and
   const address = await instance.address();
   const clients = await Promise.all(Array.from({ length: 120 }, () => RawClient.connect(address)));
   try {
-    await instance.says(/ ERROR door\.accept_failed /);
+    await instance.says(/ ERROR instance\.accept_failed /);
     const before = complaints(instance);
     assert.ok(await busy(loadgen, instance) < 30);
     assert.ok(complaints(instance) - before <= 2, instance.stderr);
@@ -45,7 +45,7 @@ peerTest("out of descriptors: the door says so once a second, does not spin, and
 }, { platforms: ["linux"] });
 
 function complaints(instance: Instance): number {
-  return instance.stderr.match(/door\.accept_failed/g)?.length ?? 0;
+  return instance.stderr.match(/instance\.accept_failed/g)?.length ?? 0;
 }
 
 Deno.test("more clients than the limit are answered in their own protocol, and told of once a second", async () => {
@@ -67,8 +67,8 @@ Deno.test("more clients than the limit are answered in their own protocol, and t
     for (const client of held) client.close();
   }
   await eventually("there is room again", () => assertServes(instance, target).then(() => true, () => false));
-  await instance.says(/ WARN +door\.full/);
-  assert.equal(instance.stderr.match(/ WARN +door\.full/g)?.length, 1);
+  await instance.says(/ WARN +instance\.full/);
+  assert.equal(instance.stderr.match(/ WARN +instance\.full/g)?.length, 1);
 });
 
 const crowds = [

@@ -115,7 +115,7 @@ row("BIND and UDP ASSOCIATE get reply 7", async ({ instance, address }) => {
     const answer = await said(address, Uint8Array.of(5, 1, 0, ...socks5Request(loopback(80), command)));
     assert.deepEqual([...answer.subarray(0, 4)], [5, 0, 5, 7]);
   }
-  await instance.says(/Cannot do BIND[^]*Cannot do UDP ASSOCIATE/);
+  await instance.says(/Cannot serve BIND[^]*Cannot serve UDP ASSOCIATE/);
 });
 
 row("a request of one byte a packet is the same request", async ({ address, target: { port } }) => {
@@ -136,7 +136,7 @@ row("a request of one byte a packet is the same request", async ({ address, targ
 row("TLS on the plain port is closed, and the log says what it was", async ({ instance, address }) => {
   const hello = Uint8Array.of(0x16, 3, 1, 0, 5, 1, 0, 0, 1, 0);
   assert.equal((await said(address, hello)).length, 0);
-  await instance.says(/ WARN .*"TLS to a plain proxy port".*http:\/\//);
+  await instance.says(/ WARN .*"the client uses TLS on a plaintext proxy port".*http:\/\//);
 });
 
 row("CONNECT without a port is 400 with a text", async ({ address }) => {

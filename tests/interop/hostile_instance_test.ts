@@ -234,15 +234,19 @@ const refusals: readonly {
   readonly says: RegExp;
   readonly code: number;
 }[] = [
-  { args: ["env"], code: 1, says: /it names 203\.0\.113\.9:3128, which is not on loopback/ },
-  { args: ["pac"], code: 1, says: /it names 203\.0\.113\.9:3128, which is not on loopback/ },
-  { args: ["status", "--page"], code: 1, says: /it names 203\.0\.113\.9:80, which is not on loopback/ },
+  { args: ["env"], code: 1, says: /it names 203\.0\.113\.9:3128, which is neither on loopback/ },
+  { args: ["pac"], code: 1, says: /it names 203\.0\.113\.9:3128, which is neither on loopback/ },
+  { args: ["status", "--page"], code: 1, says: /it names 203\.0\.113\.9:80, which is neither on loopback/ },
   {
     args: ["dns", "--apply"],
     code: 4,
-    says: /Cannot have the system ask for "\.\.\/zshenv": it is no domain/,
+    says: /Cannot configure the system resolver: "\.\.\/zshenv" is not a domain/,
   },
-  { args: ["dns", "--print", "macos"], code: 4, says: /Cannot have the system ask for "\.\.\/zshenv"/ },
+  {
+    args: ["dns", "--print", "macos"],
+    code: 4,
+    says: /Cannot configure the system resolver: "\.\.\/zshenv"/,
+  },
   {
     args: ["stop"],
     code: 6,

@@ -148,7 +148,7 @@ Deno.test("SIGTERM ends a door with 0 when the last connection has ended", async
   await using instance = await home.instance();
   const client = await throughSocks5(await instance.address(), { host: "127.0.0.1", port: target.port });
   instance.kill("SIGTERM");
-  await instance.says(/door\.draining/);
+  await instance.says(/instance\.draining/);
   // A door that is closing has no use for a catalogue.
   const { code, stderr } = await company.update();
   assert.deepEqual([code, stderr], [0, ""]);
@@ -166,7 +166,7 @@ Deno.test("a port that is taken ends the start with 1, and the holder is named",
   const address = await first.address();
   const { code, stderr } = await home.run(["proxy", "--id", "second", "--listen", address]);
   assert.equal(code, 1);
-  assert.match(stderr, /Cannot listen on .*\npostern: hint: the door "first" \(pid [0-9]+\) has it/);
+  assert.match(stderr, /Cannot listen on .*\npostern: hint: instance "first" \(pid [0-9]+\) uses it/);
   await end(first);
 });
 

@@ -259,7 +259,7 @@ row(
     });
     using client = await throughSocks5(address, { host: "127.0.0.1", port: target.port });
     instance.kill("SIGTERM");
-    await instance.says(/door\.draining/);
+    await instance.says(/instance\.draining/);
     await assert.rejects(throughSocks5(address, { host: "127.0.0.1", port: target.port }));
     await client.send("x");
     assert.equal((await client.rest()).length, 1_000_000);

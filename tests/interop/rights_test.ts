@@ -7,7 +7,7 @@ import { WebServer } from "../support/web_server.ts";
 
 const main = new URL("../../main.ts", import.meta.url).href;
 const isFromSource = compiled() === undefined;
-const gone = /gave up the right to it at the start/;
+const gone = /dropped that right at startup/;
 
 Deno.test("a package finds nothing of the environment: the YAML library reads LOG_TOKENS in vain", async () => {
   await using home = await Household.open();
@@ -59,7 +59,7 @@ Deno.test("a reload that adds ssh to an instance without is refused, and the old
   assert.equal(code, 1, stderr);
   assert.match(
     stderr,
-    /Cannot apply the configuration: the transport "jump" needs ssh, and this instance gave up/,
+    /Cannot apply the configuration: the transport "jump" needs ssh, and this instance dropped/,
   );
   assert.match(stderr, /^postern: hint: restart the instance$/m);
   const { config, transports } = await statusOf(home);
@@ -83,7 +83,7 @@ Deno.test("a stored catalogue with jump hosts that comes to an instance without 
   await home.configure(`${plain}catalogues: [{ lieutenant: 'https://api.example' }]\n`);
   const { code, stderr } = await home.run(["reload"]);
   assert.equal(code, 1, stderr);
-  assert.match(stderr, /a catalogue needs ssh, and this instance gave up/);
+  assert.match(stderr, /a catalogue needs ssh, and this instance dropped/);
 });
 
 peerTest("a reload that adds a cluster with a sign-in program to an instance without is refused", [
@@ -100,7 +100,7 @@ peerTest("a reload that adds a cluster with a sign-in program to an instance wit
   assert.equal(code, 1, stderr);
   assert.match(
     stderr,
-    /the transport "lab" needs the program "kubelogin", and this instance gave up the right/,
+    /the transport "lab" needs the program "kubelogin", and this instance dropped that right/,
   );
   await clusterOf(home, api, { token: "t" });
   assert.equal((await home.run(["reload"])).code, 0);

@@ -193,9 +193,9 @@ peerTest("the agents for launchd are plists, whatever their paths hold", ["pytho
       assert.equal(code, 0, stderr);
       parsed.push(JSON.parse(stdout));
     }
-    const log = "/Users/me/Library/Logs/local.postern.door.log";
+    const log = "/Users/me/Library/Logs/local.postern.proxy.log";
     assert.deepEqual(parsed[0], {
-      Label: "local.postern.door",
+      Label: "local.postern.proxy",
       ProgramArguments: [
         "/opt/postern",
         "proxy",
@@ -217,7 +217,7 @@ peerTest("the agents for launchd are plists, whatever their paths hold", ["pytho
         : {
           inetdCompatibility: { Wait: true },
           Sockets: {
-            Door: {
+            proxy: {
               SockType: "stream",
               SockFamily: "IPv4",
               SockNodeName: "127.0.0.1",
@@ -249,10 +249,10 @@ peerTest(
     const { home } = await household(port);
     await using _home = home;
     await using target = echoServer();
-    const log = `${home.directory}/door.log`;
+    const log = `${home.directory}/postern.log`;
     const ready = `${home.directory}/ready`;
     await using instance = home.start(
-      ["proxy", "--on-demand", "launchd=Door", "--log-file", log, "--ready-file", ready, "--idle-exit", "0"],
+      ["proxy", "--on-demand", "launchd=proxy", "--log-file", log, "--ready-file", ready, "--idle-exit", "0"],
       { under: [python, "-c", inetd, `${port}`] },
     );
     let client;

@@ -163,7 +163,7 @@ else {
       assert.match(stdout, /^warning instance "default": ready, version 0\.0\.9.*\n +this postern is /m);
       const second = await postern.run(["proxy"]);
       assert.deepEqual([second.code, second.stdout], [1, ""]);
-      assert.match(second.stderr, /postern: error: Cannot start: an instance "default" is running already\n/);
+      assert.match(second.stderr, /postern: error: Cannot start: instance "default" is already running\n/);
     });
     await t.step("today's program ends it and takes its place, with all that it knew", async () => {
       client.close();

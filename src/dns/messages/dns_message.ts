@@ -13,7 +13,7 @@ import {
   writeData,
 } from "./dns_records.ts";
 
-/** What a server says of a question (RFC 1035, section 4.1.1; RFC 6891, section 9). */
+/** Response codes (RFC 1035, section 4.1.1; RFC 6891, section 9). */
 export const dnsRcodes = {
   noError: 0,
   formatError: 1,
@@ -24,29 +24,29 @@ export const dnsRcodes = {
   badVersion: 16,
 } as const;
 
-/** The one opcode that asks a question. */
+/** The opcode of a query. */
 export const dnsQueryOpcode = 0;
 
-/** The class of the Internet, and the one that stands for any. */
+/** The class "Internet" and the class that matches any. */
 export const dnsClasses = { internet: 1, any: 255 } as const;
 
-/** The most bytes of a message. */
+/** The maximum size of a message in bytes. */
 const mostBytes = 0xffff;
 
-/** What is asked. */
+/** A question of a message. */
 export interface DnsQuestion {
   readonly name: string;
   readonly type: DnsType;
   readonly class: number;
 }
 
-/** What the OPT record of a message says (RFC 6891, section 6.1). */
+/** The content of an OPT record (RFC 6891, section 6.1). */
 export interface Edns {
-  /** The largest datagram that its sender takes. */
+  /** The largest datagram that the sender accepts. */
   readonly size: number;
   readonly version: number;
   readonly wantsDnssec: boolean;
-  /** Options as they came. */
+  /** Raw options. */
   readonly options: Uint8Array<ArrayBuffer>;
 }
 
@@ -59,14 +59,14 @@ export interface DnsHeader {
   readonly isTruncated: boolean;
   readonly wantsRecursion: boolean;
   readonly offersRecursion: boolean;
-  /** Of DNSSEC: the data is authentic, and checking is off (RFC 4035, section 3.1.6 and 3.2.2). */
+  /** DNSSEC flags AD and CD (RFC 4035, sections 3.1.6 and 3.2.2). */
   readonly isAuthentic: boolean;
   readonly isUnchecked: boolean;
-  /** 12 bits where there is an OPT record, else 4. */
+  /** 12 bits with an OPT record, otherwise 4. */
   readonly rcode: number;
 }
 
-/** A whole message. The OPT record is in `edns` and not among the additionals. */
+/** A whole message. The OPT record is in `edns`, not in the additionals. */
 export interface DnsMessage extends DnsHeader {
   readonly questions: readonly DnsQuestion[];
   readonly answers: readonly DnsRecord[];
@@ -91,19 +91,19 @@ const bits = {
   isUnchecked: 0x0010,
 } as const;
 
-/** Reads the header alone, for a message whose rest cannot be read. */
+/** Decodes only the header, for messages whose rest is unreadable. */
 export const decodeDnsHeader: Decode<DnsHeader> = decoder((cursor) => {
   const header = readHeader(cursor);
   cursor.take(8);
   return header;
 });
 
-/** Reads a message. */
+/** Decodes a message. */
 export function decodeDnsMessage(bytes: Uint8Array<ArrayBuffer>): ReturnType<Decode<DnsMessage>> {
   return decoder((cursor) => readMessage(cursor, bytes))(bytes);
 }
 
-/** Reads messages that come over a connection, each behind its length (RFC 1035, section 4.2.2), of at most `most` bytes. */
+/** Decodes length-prefixed messages of a stream (RFC 1035, section 4.2.2), up to `most` bytes each. */
 export function dnsFrameDecoder(most = mostBytes): Decode<Uint8Array<ArrayBuffer>> {
   return decoder((cursor) => {
     const length = cursor.u16();
@@ -112,7 +112,7 @@ export function dnsFrameDecoder(most = mostBytes): Decode<Uint8Array<ArrayBuffer
   });
 }
 
-/** Writes a message for a connection, behind its length. */
+/** Adds the length prefix of a stream. */
 export function encodeDnsFrame(message: Uint8Array): Uint8Array<ArrayBuffer> {
   const frame = new Uint8Array(message.length + 2);
   frame.set(u16(message.length));
@@ -152,7 +152,7 @@ function readMessage(cursor: Cursor, message: Uint8Array<ArrayBuffer>): DnsMessa
     for (; count > 0; count--) {
       const found = readRecord(cursor, message);
       if ("rcode" in found) {
-        if (!isLast || opt) throw malformed("an OPT record that must not be there");
+        if (!isLast || opt) throw malformed("an unexpected OPT record");
         opt = found;
       } else records.push(found);
     }
@@ -178,7 +178,7 @@ function readRecord(
   const ttl = cursor.u32();
   const length = cursor.u16();
   if (type === "OPT") {
-    // The class is the size, the time to live the rest (RFC 6891, section 6.1.3).
+    // The class field holds the size and the TTL field the rest (RFC 6891, section 6.1.3).
     if (name !== "") throw malformed("an OPT record with a name");
     return {
       size: kind,
@@ -193,8 +193,8 @@ function readRecord(
 }
 
 /**
- * Writes a message of at most `limit` bytes: additional records that do not fit are left out, and of the others what
- * fits is kept and the message says that it is truncated.
+ * Encodes a message of at most `limit` bytes. Drops additional records that do not fit. If answers or
+ * authorities do not fit, drops those too and sets the truncation flag.
  */
 export function encodeDnsMessage(message: DnsMessage, { limit = mostBytes } = {}): Uint8Array<ArrayBuffer> {
   const names = new NameWriter();
@@ -211,7 +211,7 @@ export function encodeDnsMessage(message: DnsMessage, { limit = mostBytes } = {}
       const start = bytes.length;
       append(bytes, recordBytes(record, start, names));
       if (bytes.length > room) {
-        // Later names may point into what is taken back: nothing is written after it.
+        // Later names could point into the removed bytes, so nothing is written after them.
         bytes.length = start;
         isCut = true;
         break;

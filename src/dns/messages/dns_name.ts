@@ -1,21 +1,21 @@
 import { PosternError } from "../../words/mod.ts";
 import { type Cursor, malformed } from "../../wire/mod.ts";
 
-// A name is kept as people write it, without the last dot; the root is the empty text. What cannot stand in a label as
-// it is, a dot first of all, is written by its number: `a\046b.example` (RFC 1035, section 5.1, RFC 4343, section 2.1).
+// Names have no trailing dot; the root is the empty string. A byte that a label cannot show, such as a dot,
+// is written as its number: `a\046b.example` (RFC 1035, section 5.1, RFC 4343, section 2.1).
 
-/** The most bytes of a name, with its last empty label (RFC 1035, section 3.1). */
+/** Maximum length of a name in bytes, with its empty last label (RFC 1035, section 3.1). */
 const longestName = 255;
 
-/** More pointers than a name may have labels lead from one to the next and nowhere. */
+/** A valid name has at most this many labels, and so pointers; more would be a loop. */
 const mostPointers = 127;
 
-/** Two bits that make a length a pointer (RFC 1035, section 4.1.4). */
+/** The two bits that mark a pointer (RFC 1035, section 4.1.4). */
 const pointer = 0xc0;
 
 /**
- * Reads a name of `message`, of which the cursor holds the rest. Pointers may lead only to what lies before the labels
- * they end, so each one comes nearer to the beginning and none is followed for ever.
+ * Reads a name of `message`; the cursor holds the rest of the message. A pointer must point before the labels
+ * it ends, so every pointer moves toward the start and none can loop.
  */
 export function readName(cursor: Cursor, message: Uint8Array<ArrayBuffer>): string {
   let text = "";
@@ -23,7 +23,7 @@ export function readName(cursor: Cursor, message: Uint8Array<ArrayBuffer>): stri
   let pointers = 0;
   let start = cursor.used;
   let length = cursor.u8();
-  // Before the first pointer bytes come from the cursor, which knows when some are missing.
+  // Until the first pointer, bytes come from the cursor, which notices missing ones.
   let at = -1;
   const next = () => {
     if (at < 0) return cursor.u8();
@@ -57,12 +57,12 @@ function labelText(byte: number): string {
 const dot = 46;
 const backslash = 92;
 
-/** Whether a text is a name that a message can hold. */
+/** Whether a message can contain this name. */
 export function isDnsName(name: string): boolean {
   return labelsOf(name) !== undefined;
 }
 
-/** The labels of a name as bytes; undefined where it is none. */
+/** The labels of a name as bytes; undefined if the name is invalid. */
 export function labelsOf(name: string): Uint8Array<ArrayBuffer>[] | undefined {
   const labels: Uint8Array<ArrayBuffer>[] = [];
   if (name === "") return labels;
@@ -90,14 +90,14 @@ export function labelsOf(name: string): Uint8Array<ArrayBuffer>[] | undefined {
   return end() ? labels : undefined;
 }
 
-/** Writes names, and remembers where, so that what ends alike is written once. */
+/** Writes names and compresses repeated endings. */
 export class NameWriter {
   readonly #places = new Map<string, number>();
 
-  /** The bytes of a name that begins at `at` in its message; one that is not to be compressed is not pointed to either. */
+  /** The bytes of a name at offset `at`. Other names do not point into an uncompressed one. */
   write(name: string, at: number, { compressed = true } = {}): number[] {
     const labels = labelsOf(name);
-    if (!labels) throw new PosternError("internal", `Cannot write "${name.slice(0, 300)}" as a name of DNS`);
+    if (!labels) throw new PosternError("internal", `Cannot encode "${name.slice(0, 300)}" as a DNS name`);
     const bytes: number[] = [];
     let rest = name;
     for (const label of labels) {

@@ -2,7 +2,7 @@ import { formatIp, parseIp, PosternError } from "../../words/mod.ts";
 import { type Cursor, malformed } from "../../wire/mod.ts";
 import { type NameWriter, readName } from "./dns_name.ts";
 
-/** The types whose data we know, by their numbers (RFC 1035, section 3.2.2; RFC 3596; RFC 2782; RFC 6891). */
+/** Record types with known data (RFC 1035, section 3.2.2; RFC 3596; RFC 2782; RFC 6891). */
 export const dnsTypeCodes = {
   A: 1,
   NS: 2,
@@ -15,14 +15,14 @@ export const dnsTypeCodes = {
   ANY: 255,
 } as const;
 
-/** A type by its name, or by its number where we know no name. */
+/** A type by name, or by number if unknown. */
 export type DnsType = keyof typeof dnsTypeCodes | number;
 
 const typeNames = new Map<number, DnsType>(
   Object.entries(dnsTypeCodes).map(([name, code]) => [code, name as DnsType]),
 );
 
-/** The type of a number. */
+/** The type with this number. */
 export function typeOf(code: number): DnsType {
   return typeNames.get(code) ?? code;
 }
@@ -32,7 +32,7 @@ export function dnsTypeCode(type: DnsType): number {
   return typeof type === "number" ? type : dnsTypeCodes[type];
 }
 
-/** What every record has. The class is 1, the Internet, unless named. */
+/** The common fields of records. The class defaults to 1, the Internet. */
 interface Owned {
   readonly name: string;
   /** In seconds. */
@@ -40,7 +40,7 @@ interface Owned {
   readonly class?: number;
 }
 
-/** A record's data by its type. */
+/** The data of a record, by type. */
 export type DnsData =
   | { readonly type: "A" | "AAAA"; readonly address: string }
   | { readonly type: "NS" | "CNAME" | "PTR"; readonly target: string }
@@ -59,7 +59,7 @@ export type DnsData =
     readonly refresh: number;
     readonly retry: number;
     readonly expire: number;
-    /** How long an answer that there is nothing may be kept (RFC 2308, section 4). */
+    /** TTL of negative answers (RFC 2308, section 4). */
     readonly minimum: number;
   }
   | { readonly type: number; readonly data: Uint8Array<ArrayBuffer> };
@@ -67,7 +67,7 @@ export type DnsData =
 /** One record. */
 export type DnsRecord = Owned & DnsData;
 
-/** Reads the data of a record whose type we know from `length` bytes. */
+/** Decodes `length` bytes of record data. */
 export function readData(
   type: DnsType,
   length: number,
@@ -75,7 +75,7 @@ export function readData(
 ): DnsData {
   const end = cursor.used + length;
   const data = dataOf(type, length, { cursor, message });
-  if (cursor.used !== end) throw malformed("a record whose data is of another length than it says");
+  if (cursor.used !== end) throw malformed("a record whose data does not match its length");
   return data;
 }
 
@@ -116,14 +116,14 @@ function dataOf(
   }
 }
 
-/** The data of a record that begins at `at` in its message. */
+/** Encodes the data of a record at offset `at`. */
 export function writeData(data: DnsData, at: number, names: NameWriter): number[] {
   switch (data.type) {
     case "A":
     case "AAAA": {
       const bytes = parseIp(data.address);
       if (bytes?.length !== (data.type === "A" ? 4 : 16)) {
-        throw new PosternError("internal", `Cannot write "${data.address}" as the address of a record`);
+        throw new PosternError("internal", `Cannot encode "${data.address}" as a record address`);
       }
       return [...bytes];
     }
@@ -132,7 +132,7 @@ export function writeData(data: DnsData, at: number, names: NameWriter): number[
     case "PTR":
       return names.write(data.target, at);
     case "SRV":
-      // Its name must not be compressed (RFC 2782, "Target").
+      // The name must not be compressed (RFC 2782, "Target").
       return [
         ...u16(data.priority),
         ...u16(data.weight),
@@ -150,12 +150,12 @@ export function writeData(data: DnsData, at: number, names: NameWriter): number[
   }
 }
 
-/** Two bytes, the high one first. */
+/** Two bytes, big-endian. */
 export function u16(value: number): number[] {
   return [value >> 8 & 255, value & 255];
 }
 
-/** Four bytes, the highest first. */
+/** Four bytes, big-endian. */
 export function u32(value: number): number[] {
   return [...u16(value >>> 16), ...u16(value & 0xffff)];
 }

@@ -3,24 +3,29 @@ import { PosternError } from "../../words/mod.ts";
 import type { BuiltTransport } from "../../transports/mod.ts";
 import type { LoadedConfig, Plan } from "../../plan/mod.ts";
 
-/** What a configuration needs by itself: which programs sign in to its clusters only their kubeconfigs tell. */
+/**
+ * The rights that a configuration needs; the programs for signing in are known only after its kubeconfigs are
+ * read.
+ */
 export function needsOfConfig({ settings }: LoadedConfig): Needs {
   const kinds = Object.values(settings.transports).map(({ kind }) => kind);
   return {
-    // Catalogues bring jump hosts, perhaps later than now.
+    // A catalogue may add jump hosts later.
     ssh: kinds.includes("ssh") || (settings.catalogues ?? []).length > 0,
     plugins: kinds.includes("kubernetes") ? "any" : [],
     resolver: true,
   };
 }
 
-/** The same once the kubeconfigs have been read. */
+/** The rights that a plan needs, with the programs that its kubeconfigs name. */
 export async function needsOfPlan({ config, transports }: Plan): Promise<Needs> {
   const plugins = await programsOf([...transports.byName.values()]);
   return { ...needsOfConfig(config), plugins };
 }
 
-/** Fails where another plan needs what has been given up: nothing gives that back to a running process. */
+/**
+ * Fails if the next plan needs a right that this process has dropped: a running process cannot get it back.
+ */
 export async function demandRights(
   process: Pick<Process, "missing">,
   { config, transports }: Plan,
@@ -40,7 +45,7 @@ function refuse(process: Pick<Process, "missing">, needs: Needs, what: string): 
   const missing = process.missing(needs);
   if (missing === undefined) return;
   const right = missing === "ssh" ? "ssh" : `the program "${missing}"`;
-  const why = `${what} needs ${right}, and this instance gave up the right to it at the start`;
+  const why = `${what} needs ${right}, and this instance dropped that right at startup`;
   throw new PosternError("not_allowed", `Cannot apply the configuration: ${why}`, {
     hint: "restart the instance",
   });

@@ -3,7 +3,7 @@ import type { Log } from "../../core/mod.ts";
 import type { BuiltTransport } from "../../transports/mod.ts";
 import type { ConnectionTable } from "../dials/connection_table.ts";
 
-/** Transports that no plan wants any more: they serve the connections they have to the end, and are disposed then. */
+/** Transports that a reload removed. Each is disposed when its last connection ends. */
 export class RetiredTransports implements AsyncDisposable {
   readonly #connections: Pick<ConnectionTable, "live">;
   readonly #log: Log;
@@ -14,7 +14,7 @@ export class RetiredTransports implements AsyncDisposable {
     this.#log = log;
   }
 
-  /** Disposes them when those of the connections of now that need them have ended. */
+  /** Disposes these transports once the connections that use them now have ended. */
   add(dropped: readonly BuiltTransport[]): void {
     if (dropped.length === 0) return;
     for (const built of dropped) this.#retired.add(built);
@@ -25,12 +25,12 @@ export class RetiredTransports implements AsyncDisposable {
     });
   }
 
-  /** Disposes them now. */
+  /** Disposes the remaining transports immediately. */
   async [Symbol.asyncDispose](): Promise<void> {
     for (const built of this.#retired) await this.#dispose(built);
   }
 
-  /** Once each, whoever comes first. It never fails: nobody waits for it who could do anything about that. */
+  /** Disposes a transport at most once. Logs a failure instead of throwing, since no caller can handle it. */
   async #dispose(built: BuiltTransport): Promise<void> {
     if (!this.#retired.delete(built)) return;
     try {

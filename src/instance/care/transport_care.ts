@@ -10,7 +10,7 @@ export interface TransportCareOptions {
   readonly log: Log;
 }
 
-/** Who names a way out in the command itself wants to hear at once that it cannot be used: `config`. */
+/** Throws `config` if a transport named on the command line is unusable. */
 export async function demandUsable({ byName }: BuiltTransports, names: readonly string[]): Promise<void> {
   for (const name of names) {
     const notes = await byName.get(name)?.transport.prepare?.() ?? [];
@@ -21,7 +21,9 @@ export async function demandUsable({ byName }: BuiltTransports, names: readonly 
   }
 }
 
-/** Lets transports read what they need beside the configuration, and ask after their sessions when the machine stirs. */
+/**
+ * Prepares transports (they read their own files) and checks their sessions after the machine wakes or moves.
+ */
 export class TransportCare implements Disposable {
   readonly #options: TransportCareOptions;
   #transports: readonly BuiltTransport[] = [];
@@ -32,7 +34,10 @@ export class TransportCare implements Disposable {
     this.#options = options;
   }
 
-  /** Takes care of these instead of those before. What they say goes into the log; gives why which cannot be used. */
+  /**
+   * Prepares these transports and replaces the previous ones. Logs their notes and returns why transports are
+   * unusable.
+   */
   tend({ byName }: BuiltTransports): Promise<readonly string[]> {
     const transports = this.#transports = [...byName.values()];
     this.#followWake();
@@ -43,7 +48,7 @@ export class TransportCare implements Disposable {
     return preparing;
   }
 
-  /** Resolves when all have read what they need. */
+  /** Resolves when every transport has read its files. */
   async prepared(): Promise<void> {
     await this.#preparing;
   }
@@ -67,7 +72,7 @@ export class TransportCare implements Disposable {
     return reasons;
   }
 
-  /** Only while there is a transport that can be asked whether its sessions are alive. */
+  /** Watches for wake-ups only while a transport can check its sessions. */
   #followWake(): void {
     if (this.#transports.some(({ transport }) => transport.check !== undefined)) {
       this.#wake ??= new WakeWatch({ ...this.#options, stirred: () => this.#check() });

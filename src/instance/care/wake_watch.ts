@@ -6,13 +6,13 @@ export interface WakeWatchOptions {
   readonly clock: Clock;
   readonly network: Pick<Network, "addresses">;
   readonly log: Log;
-  /** Told after a sleep, and when this machine has other addresses than before. */
+  /** Called after a sleep and when the addresses of this machine change. */
   readonly stirred: () => void;
 }
 
 /**
- * Notices what makes standing sessions doubtful. Neither has an event in Deno: after a sleep the calendar is ahead of
- * the clock that counts waking hours only, and addresses are compared.
+ * Notices events after which open sessions may be dead. Deno reports neither of them: a sleep shows as
+ * wall-clock time running ahead of the monotonic clock, and an address change shows by comparison.
  */
 export class WakeWatch implements Disposable {
   readonly #options: WakeWatchOptions;
@@ -60,7 +60,7 @@ export class WakeWatch implements Disposable {
     try {
       return [...this.#options.network.addresses()].sort().join(" ");
     } catch (error) {
-      // Without the permission, or on a system that does not tell: sleep is still seen.
+      // Without the permission, or on a system that hides its addresses, only sleep is detected.
       if (!this.#isBlind) this.#options.log.warn("instance.no_addresses", { reason: describe(error) });
       this.#isBlind = true;
       return undefined;
@@ -69,5 +69,5 @@ export class WakeWatch implements Disposable {
 }
 
 const interval = 2000;
-/** A calendar that is set right by less than this is no sleep. */
+/** A smaller difference is a clock correction, not a sleep. */
 const leastSleep = 5000;

@@ -12,7 +12,7 @@ import type { ConnectionInfo, EndedConnection } from "../../control/mod.ts";
 import type { BuiltTransport } from "../../transports/mod.ts";
 import type { InstanceMetrics } from "../instance_metrics.ts";
 
-/** The part of a route that a connection remembers. */
+/** The part of a route that a connection record keeps. */
 export interface TakenRoute {
   readonly transport: string;
   readonly because: string;
@@ -24,7 +24,7 @@ export interface ConnectionTableOptions {
   readonly metrics: InstanceMetrics;
 }
 
-/** The live connections of a door; each leaves one line in the log when it ends. */
+/** The live connections of an instance. Logs one line when a connection ends. */
 export class ConnectionTable {
   readonly #options: ConnectionTableOptions;
   readonly #live = new Map<number, ConnectionRecord>();
@@ -38,15 +38,15 @@ export class ConnectionTable {
     this.#idleSince = options.clock.now();
   }
 
-  /** Opens the record of one request, before it is dialled by `way`; one that is refused has none. */
-  begin(request: DialRequest, route: TakenRoute, way?: BuiltTransport): ConnectionRecord {
+  /** Opens the record of a request before `built` dials. Refused requests have no transport. */
+  begin(request: DialRequest, route: TakenRoute, built?: BuiltTransport): ConnectionRecord {
     const record = new ConnectionRecord(++this.#last, request, route, this.#options, (ended) => {
       this.#live.delete(record.id);
       if (!ended.hasConnected) this.#failed++;
       this.#idleSince = ended.endedAt;
       this.#ended.push(ended);
     });
-    record.way = way;
+    record.built = built;
     this.#live.set(record.id, record);
     return record;
   }
@@ -63,18 +63,18 @@ export class ConnectionTable {
     return [...this.#live.values()].map((record) => record.info());
   }
 
-  /** How many have ended so far. */
+  /** The number of connections that have ended so far. */
   get endedCount(): number {
     return this.#ended.count;
   }
 
-  /** The last ones that have ended, oldest first; of them those after the first `count` of all. */
+  /** The most recently ended connections, oldest first, without the first `count` of all ended ones. */
   ended(count = 0): EndedConnection[] {
     const { clock } = this.#options;
     return this.#ended.since(count).map((ended) => endedInfo(ended, clock));
   }
 
-  /** Drops one connection; false when there is none with this id. */
+  /** Closes a connection; returns false if no connection has this id. */
   close(id: number): boolean {
     const record = this.#live.get(id);
     record?.drop(new PosternError("cancelled", "Closed on request"));
@@ -85,16 +85,16 @@ export class ConnectionTable {
     for (const record of [...this.#live.values()]) record.drop(reason);
   }
 
-  /** When the last one ended; undefined while one is open. */
+  /** When the last connection ended; undefined while one is open. */
   get idleSince(): number | undefined {
     return this.#live.size === 0 ? this.#idleSince : undefined;
   }
 }
 
-/** How many connections that have ended are remembered. */
+/** The number of ended connections to keep. */
 const mostEnded = 200;
 
-/** What is kept of a connection that has ended. */
+/** The kept data of an ended connection. */
 interface Ended {
   readonly id: number;
   readonly request: DialRequest;
@@ -118,7 +118,7 @@ function endedInfo(ended: Ended, clock: Clock): EndedConnection {
   };
 }
 
-/** A connection as it is, or was, at a moment of the clock. */
+/** Describes a connection at a moment of the clock. */
 function infoOf(
   { id, request, route, tally, startedAt }: Pick<Ended, "id" | "request" | "route" | "tally" | "startedAt">,
   clock: Clock,
@@ -140,12 +140,12 @@ function infoOf(
   };
 }
 
-/** One request and what became of it. */
+/** One request and its connection. */
 export class ConnectionRecord implements Dialed {
   readonly id: number;
   readonly tally: Tally = { up: 0, down: 0 };
-  /** The transport that reaches its target. */
-  way: BuiltTransport | undefined;
+  /** The transport that reaches the target. */
+  built: BuiltTransport | undefined;
   readonly #request: DialRequest;
   #route: TakenRoute;
   readonly #options: ConnectionTableOptions;
@@ -176,19 +176,19 @@ export class ConnectionRecord implements Dialed {
     return this.#route.transport;
   }
 
-  /** It goes another way than the one it began with: a cluster has answered meanwhile. */
-  takes(route: TakenRoute, way: BuiltTransport | undefined): void {
+  /** Replaces the first route: a cluster has answered since then. */
+  takes(route: TakenRoute, built: BuiltTransport | undefined): void {
     this.#route = route;
-    this.way = way;
+    this.built = built;
   }
 
-  /** Aborts the dial when the connection is dropped before it stands. */
+  /** Aborts the dial when the connection is dropped before it is established. */
   get dialling(): AbortController {
     return this.#dialling ??= new AbortController();
   }
 
   get conn(): Conn {
-    if (!this.#conn) throw new PosternError("internal", "Cannot use a connection before it is dialled");
+    if (!this.#conn) throw new PosternError("internal", "Cannot use a connection before it is dialed");
     return this.#conn;
   }
 
@@ -199,7 +199,7 @@ export class ConnectionRecord implements Dialed {
     return this;
   }
 
-  /** Resolves at the end of the connection. */
+  /** Resolves when the connection ends. */
   get ended(): Promise<void> {
     return this.#isFinished
       ? Promise.resolve()
@@ -259,19 +259,22 @@ export class ConnectionRecord implements Dialed {
     });
   }
 
-  /** Ends the record of a dial that failed. */
+  /** Ends the record after a failed dial. */
   failed(error: unknown): void {
     this.finish(asPosternError(error).code, error);
   }
 
-  /** Whether it needs one of these transports: those that its way leads through, and whatever a dial may still ask. */
+  /**
+   * Whether the connection runs through one of these transports. A dial in progress may still use any of
+   * them.
+   */
   needs(transports: ReadonlySet<BuiltTransport>): boolean {
     if (this.isDialling) return true;
-    for (let one = this.way; one; one = one.below) if (transports.has(one)) return true;
+    for (let one = this.built; one; one = one.below) if (transports.has(one)) return true;
     return false;
   }
 
-  /** Whether its target has not been reached yet. */
+  /** Whether the target is not connected yet. */
   get isDialling(): boolean {
     return this.#conn === undefined;
   }

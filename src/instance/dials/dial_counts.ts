@@ -2,11 +2,11 @@ import { describe } from "../../words/mod.ts";
 import type { TransportState } from "../../control/mod.ts";
 import type { BuiltTransport } from "../../transports/mod.ts";
 
-/** How often each transport was asked and failed, over all reloads of a door. */
+/** Dials and failures of each transport, kept across reloads. */
 export class DialCounts {
   readonly #known = new Map<string, { dials: number; failures: number; lastError?: string }>();
 
-  /** Counts a dial, with its failure where it has one. */
+  /** Counts a dial, and its failure if there is one. */
   add(name: string, error?: unknown): void {
     let known = this.#known.get(name);
     if (!known) this.#known.set(name, known = { dials: 0, failures: 0 });
@@ -16,7 +16,7 @@ export class DialCounts {
     known.lastError = describe(error);
   }
 
-  /** What `status` shows of a transport. */
+  /** The state of a transport for `postern status`. */
   state({ name, type, via, transport }: BuiltTransport): TransportState {
     const { dials = 0, failures = 0, lastError } = this.#known.get(name) ?? {};
     return {

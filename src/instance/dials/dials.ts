@@ -16,7 +16,7 @@ export interface DialsParts {
   readonly transports: Transports;
 }
 
-/** What clients of a door ask for: which way it goes, and the connection there. */
+/** Routes and dials the requests of an instance's clients. */
 export class Dials implements Disposable {
   readonly #parts: DialsParts;
   readonly #deadlines: Deadlines;
@@ -31,12 +31,12 @@ export class Dials implements Disposable {
     this.#deadlines[Symbol.dispose]();
   }
 
-  /** What `status` shows of a transport. */
+  /** The state of a transport for `postern status`. */
   state(built: BuiltTransport): TransportState {
     return this.#counts.state(built);
   }
 
-  /** How the clients of a listener dial: some serve certain targets only. */
+  /** The dial function of a listener; `only` restricts its targets. */
   dialOf(listener: ListenerSettings): Dial {
     const allows = allowedBy(listener);
     if (!allows) return (request, options) => this.dial(request, options);
@@ -44,14 +44,14 @@ export class Dials implements Disposable {
       if (allows(this.#parts.dns.meaningOf(request.target).target)) return this.dial(request, options);
       const error = new PosternError(
         "not_allowed",
-        `Cannot reach ${formatTarget(request.target)}: this listener is not for it`,
-        { hint: "see listen … only in the configuration" },
+        `Cannot reach ${formatTarget(request.target)}: this listener does not allow that target`,
+        { hint: 'use another listener, or add the target to its "only" list' },
       );
       return Promise.reject(this.#refused(request, { because: "listener", error }));
     };
   }
 
-  /** What a client asks for, routed, dialled in time, recorded. */
+  /** Routes, dials and records a request, within the dial timeout. */
   async dial(
     request: DialRequest,
     { signal }: { signal: AbortSignal },
@@ -63,8 +63,8 @@ export class Dials implements Disposable {
     let { plan } = transports;
     let route = plan.router.route(target);
     const taken = () => ({ transport: route.transport, because: becauseAsked(route.because, meaning) });
-    const wayOf = (): BuiltTransport | undefined => plan.transports.byName.get(route.transport);
-    const record = connections.begin({ ...request, target }, taken(), wayOf());
+    const builtOf = (): BuiltTransport | undefined => plan.transports.byName.get(route.transport);
+    const record = connections.begin({ ...request, target }, taken(), builtOf());
     const { dialling } = record;
     const cancel = () => dialling.abort(signal.reason);
     if (signal.aborted) cancel();
@@ -74,7 +74,7 @@ export class Dials implements Disposable {
     try {
       if (transports.tables.needsLook(target, route)) {
         ({ plan, route } = await transports.routed(target, dialling));
-        record.takes(taken(), wayOf());
+        record.takes(taken(), builtOf());
         signal.throwIfAborted();
         if (route.held) throw transports.tables.refusal(target, route.held);
       }
@@ -87,7 +87,7 @@ export class Dials implements Disposable {
       this.#counts.add(route.transport);
       return record.connected(conn);
     } catch (error) {
-      // A client that leaves says nothing about the transport, and what is held was not dialled.
+      // If the client leaves, the transport did not fail; a held target was never dialed.
       if (!route.held) this.#counts.add(route.transport, signal.aborted ? undefined : error);
       record.failed(error);
       throw error;
@@ -97,7 +97,7 @@ export class Dials implements Disposable {
     }
   }
 
-  /** Leaves the line in the log of a request that is not dialled. */
+  /** Logs a request that is not dialed. */
   #refused(request: DialRequest, { because, error }: { because: string; error: PosternError }): PosternError {
     this.#parts.connections.begin(request, { transport: "reject", because }).failed(error);
     return error;

@@ -1,18 +1,18 @@
 import { addressAt, type FakeRange } from "../../dns/mod.ts";
 import type { Plan } from "../../plan/mod.ts";
 
-/** The most reverse zones of a fake range. */
+/** The maximum number of reverse zones for a fake range. */
 const mostReverseZones = 16;
 
-/** The domains whose names a door answers by a plan, without those that are in another one. */
+/** The domains that an instance with this plan answers for, without subdomains of listed domains. */
 export function dnsDomains({ config: { settings, rules }, transports }: Plan): string[] {
   const range = settings.dns?.fakeRange;
   const domains = new Set(settings.dns?.domains);
   for (const { pattern, transport } of rules) {
     const built = transports.byName.get(transport);
     if (pattern.kind !== "name" || !built) continue;
-    const isWay = range !== undefined && built.type !== "direct" && built.type !== "reject";
-    if (built.transport.names || isWay) domains.add(pattern.name);
+    const isDialable = range !== undefined && built.type !== "direct" && built.type !== "reject";
+    if (built.transport.names || isDialable) domains.add(pattern.name);
   }
   const reverse = range ? reverseZones(range) : [];
   return [...[...domains].filter((domain) => !isInside(domain, domains)).sort(), ...reverse];
@@ -25,7 +25,7 @@ function isInside(domain: string, domains: ReadonlySet<string>): boolean {
   return false;
 }
 
-/** The zones of the names of its addresses, each of two numbers, where they are not too many. */
+/** The /16 reverse zones of a range, or none if there are too many. */
 function reverseZones(range: FakeRange): string[] {
   const count = Math.ceil(range.size / 65_536);
   if (count > mostReverseZones) return [];

@@ -18,17 +18,17 @@ export interface DnsHelperDeps {
   readonly plan: () => Plan;
 }
 
-/** What was bound and opened for a plan, until it is in force. */
+/** The sockets and addresses of a plan, before the instance uses them. */
 export interface PreparedDns {
   readonly sockets: readonly DnsSocket[];
   readonly fakes: FakeAddresses | undefined;
 }
 
-/** The part of a door that answers DNS, and that knows which addresses stand for names. */
+/** Answers DNS for an instance and maps fake addresses to names. */
 export class DnsHelper implements AsyncDisposable {
   readonly #deps: DnsHelperDeps;
   readonly #sockets: DnsSockets;
-  readonly #counter = new Counter("postern_dns_queries_total", "Questions of DNS.", ["protocol", "outcome"]);
+  readonly #counter = new Counter("postern_dns_queries_total", "DNS queries.", ["protocol", "outcome"]);
   readonly #failures: Failures;
   #fakes: FakeAddresses | undefined;
 
@@ -41,12 +41,12 @@ export class DnsHelper implements AsyncDisposable {
     this.#sockets = new DnsSockets({ network, clock, log, dns: { answers, clock, log, told } });
   }
 
-  /** Where it answers. */
+  /** The addresses on which it answers. */
   get endpoints(): readonly { readonly host: string; readonly port: number }[] {
     return this.#sockets.bound.map(({ endpoint }) => endpoint);
   }
 
-  /** Binds and opens what these settings ask for; nothing is different until it is in force. */
+  /** Binds and opens everything these settings need, without using any of it yet. */
   async prepare(settings: Settings): Promise<PreparedDns> {
     const range = settings.dns?.fakeRange;
     const fakes = range && await this.#opened(range);
@@ -58,23 +58,23 @@ export class DnsHelper implements AsyncDisposable {
     }
   }
 
-  /** Gives back what was prepared. */
+  /** Releases prepared sockets and addresses. */
   async discard({ sockets, fakes }: PreparedDns): Promise<void> {
     await this.#sockets.discard(sockets);
     await this.#close(fakes);
   }
 
-  /** Closes addresses that will not be in force after all: the file is theirs who are. */
+  /** Closes addresses that will not be used. Their file belongs to the addresses in use. */
   async #close(fakes: FakeAddresses | undefined): Promise<void> {
     if (!fakes || fakes === this.#fakes) return;
     await fakes[Symbol.asyncDispose]();
-    // Why nothing came of the reload is told by whoever asked for it.
+    // The caller of the reload reports why it failed.
     await this.#fakes?.takeBack().catch((error) =>
       this.#deps.log.error("dns.addresses_lost", { reason: describe(error) })
     );
   }
 
-  /** Puts what was prepared in force. */
+  /** Replaces the current sockets and addresses with the prepared ones. */
   use({ sockets, fakes }: PreparedDns, limits: ListenerLimits): void {
     const before = this.#fakes;
     this.#fakes = fakes;
@@ -82,12 +82,12 @@ export class DnsHelper implements AsyncDisposable {
     if (before && before !== fakes) this.#sockets.spawn(() => before[Symbol.asyncDispose]());
   }
 
-  /** What a client means that asks for a target. */
+  /** Maps the target of a request: a fake address stands for a name. */
   meaningOf(target: Target): Meaning {
     return meaningOf(target, this.#fakes);
   }
 
-  /** What `status` shows; undefined where no DNS is answered. */
+  /** The DNS part of `postern status`; undefined when the instance does not answer DNS. */
   info(): DnsInfo | undefined {
     if (this.endpoints.length === 0) return undefined;
     return {
@@ -104,7 +104,7 @@ export class DnsHelper implements AsyncDisposable {
       metrics.push({
         kind: "gauge",
         name: "postern_dns_fake_addresses",
-        help: "Names that have an address of the fake range.",
+        help: "Names with an address in the fake range.",
         samples: [{ labels: {}, value: this.#fakes.size }],
       });
     }
@@ -140,7 +140,7 @@ export class DnsHelper implements AsyncDisposable {
   }
 }
 
-/** Answers that could not be found, told once a second: clients ask again and again. */
+/** Logs failed answers at most once a second, because clients repeat their queries. */
 class Failures {
   readonly #clock: Clock;
   readonly #log: Log;

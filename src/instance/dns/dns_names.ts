@@ -13,21 +13,21 @@ import type { FakeAddresses } from "./fake_addresses.ts";
 import { type Plan, transportOf } from "../../plan/mod.ts";
 import { reverseAddress } from "./reverse_name.ts";
 
-/** What the names of now are told from. */
+/** The state from which names are answered. */
 export interface DnsState {
   readonly plan: Plan;
   readonly fakes?: FakeAddresses | undefined;
 }
 
-/** How long clients may keep an address that stands for a name, in seconds: it stays the same for long. */
+/** TTL of a fake address in seconds. The address of a name rarely changes. */
 const fakeTtl = 60;
-/** How many names are followed that are only other names. */
+/** How many aliases to follow. */
 const mostAliases = 8;
 
 /**
- * The names that are the door's: those below `dns.domains`, those that a rule with a name in it sends through a
- * transport, and whatever else is a name of a cluster. That everything goes one way (`default`, `any`, `<local>`)
- * makes no name ours: the rest of the world's names would have to be asked for elsewhere.
+ * Answers the names that belong to the instance: those below `dns.domains`, those of a rule with a name that
+ * picks a transport, and the names of clusters. A rule for everything (`default`, `any`, `<local>`) adds no
+ * name: public names have to resolve elsewhere.
  */
 export class DnsNames implements DnsAnswers {
   readonly #now: () => DnsState;
@@ -40,23 +40,23 @@ export class DnsNames implements DnsAnswers {
     const state = this.#now();
     const address = reverseAddress(name);
     if (address !== undefined) return reversed(name, address, { ...state, type });
-    const way = wayOf(name, state.plan);
-    if (!way) return { kind: "notOurs" };
-    const { zone, names, isWay } = way;
-    if (names) return this.#fromCluster({ name, type }, { ...way, names }, { signal });
-    if (!isWay) return { kind: zone === name ? "nodata" : "unknown", zone: zone ?? name };
+    const answering = answeringOf(name, state.plan);
+    if (!answering) return { kind: "notOurs" };
+    const { zone, names, isDialable } = answering;
+    if (names) return this.#fromCluster({ name, type }, { ...answering, names }, { signal });
+    if (!isDialable) return { kind: zone === name ? "nodata" : "unknown", zone: zone ?? name };
     return standing({ name, type }, zone ?? name, state);
   }
 
   async #fromCluster(
     { name, type }: DnsAsked,
-    { names, zone, isNamed }: Way & { readonly names: FarNames },
+    { names, zone, isNamed }: Answering & { readonly names: FarNames },
     { signal }: { signal: AbortSignal },
   ): Promise<DnsAnswer> {
     const found = await names.find(name, { signal });
     if (!found) {
       if (zone === undefined) return { kind: "notOurs" };
-      // The zone itself is there, whatever it holds.
+      // The zone itself exists, even without records.
       return { kind: name === zone ? "nodata" : "unknown", zone };
     }
     const isAddress = type === "A" || type === "AAAA" || type === "ANY";
@@ -73,15 +73,15 @@ export class DnsNames implements DnsAnswers {
     return { kind: "records", zone: zone ?? name, records, additionals };
   }
 
-  /** Clients that are no resolvers want the whole way of an alias; what is not ours they have to ask for elsewhere. */
+  /** Stub resolvers expect the whole alias chain; they look up foreign names elsewhere. */
   async #followed(
     alias: string,
     type: DnsAsked["type"],
     { signal, left }: { signal: AbortSignal; left: number },
   ): Promise<readonly DnsRecord[]> {
-    const way = left > 0 ? wayOf(alias, this.#now().plan) : undefined;
-    if (!way?.names) return [];
-    const found = await way.names.find(alias, { signal });
+    const answering = left > 0 ? answeringOf(alias, this.#now().plan) : undefined;
+    if (!answering?.names) return [];
+    const found = await answering.names.find(alias, { signal });
     if (!found) return [];
     const records = recordsOf({ name: alias, type }, found);
     if (found.alias === undefined) return records;
@@ -89,46 +89,48 @@ export class DnsNames implements DnsAnswers {
   }
 }
 
-/** Whose a name is. */
-interface Way {
-  /** The apex of what is ours around it; absent where only a cluster can say that it is. */
+/** How a name is answered. */
+interface Answering {
+  /** The apex of the zone around the name; undefined if only a cluster can know. */
   readonly zone: string | undefined;
   readonly names?: FarNames | undefined;
-  /** Whether it is below `dns.domains`. */
+  /** Whether the name is below `dns.domains`. */
   readonly isNamed: boolean;
-  /** Whether it may be dialled through the door, by an address that stands for it. */
-  readonly isWay: boolean;
+  /** Whether clients may dial the name through the instance, at a fake address. */
+  readonly isDialable: boolean;
 }
 
-function wayOf(name: string, plan: Plan): Way | undefined {
+function answeringOf(name: string, plan: Plan): Answering | undefined {
   const domain = domainOf(name, plan.config.settings.dns?.domains ?? []);
   const isNamed = domain !== undefined;
   for (const port of portsOf(plan.router)) {
     const route = plan.router.route({ host: name, port });
     const { transport: { names }, type } = transportOf(plan, route);
     const zone = zoneOf(route) ?? domain;
-    if (names) return { zone, names, isWay: false, isNamed };
-    if (type !== "direct" && type !== "reject" && zone !== undefined) return { zone, isWay: true, isNamed };
+    if (names) return { zone, names, isDialable: false, isNamed };
+    if (type !== "direct" && type !== "reject" && zone !== undefined) {
+      return { zone, isDialable: true, isNamed };
+    }
   }
-  if (domain !== undefined) return { zone: domain, isWay: true, isNamed };
-  // The apex of a rule for what is only below it.
+  if (domain !== undefined) return { zone: domain, isDialable: true, isNamed };
+  // The apex of a rule that matches only names below it.
   const below = plan.router.route({ host: `x.${name}`, port: 0 });
   const isApex = zoneOf(below) === name && transportOf(plan, below).type !== "direct";
-  return isApex ? { zone: name, isWay: false, isNamed } : undefined;
+  return isApex ? { zone: name, isDialable: false, isNamed } : undefined;
 }
 
-/** The name in the rule that has decided, where there is one in it. */
+/** The name in the rule that matched, if it has one. */
 function zoneOf({ rule }: Route): string | undefined {
   return rule?.pattern.kind === "name" ? rule.pattern.name : undefined;
 }
 
-/** The longest of the domains that a name is in. */
+/** The longest of the domains that contains the name. */
 function domainOf(name: string, domains: readonly string[]): string | undefined {
   const around = domains.filter((domain) => name === domain || name.endsWith(`.${domain}`));
   return around.sort((one, other) => other.length - one.length)[0];
 }
 
-/** Ports by which rules tell, and 0 for the rules without one: a question of DNS has none. */
+/** The ports that rules name, and 0 for rules without a port: a DNS query has no port. */
 function portsOf({ rules }: Router): readonly number[] {
   let ports = portsOfRules.get(rules);
   if (!ports) {
@@ -139,17 +141,17 @@ function portsOf({ rules }: Router): readonly number[] {
   return ports;
 }
 
-/** Rules stay the same while the tables of clusters change. */
+/** A cluster's tables change, its rules do not, so the ports are cached per rule list. */
 const portsOfRules = new WeakMap<Router["rules"], readonly number[]>();
 const mostPorts = 64;
 
-/** An address of the fake range for a name. */
+/** Answers a name with an address of the fake range. */
 async function standing(
   { name, type }: DnsAsked,
   zone: string,
   { fakes }: DnsState,
 ): Promise<DnsAnswer> {
-  // Without a range there is no address to give, and what is no host's name stands for nothing.
+  // Without a range there is no address; a name that cannot be a host name gets none either.
   const isHost = /^(?:[a-z0-9](?:[a-z0-9_-]*[a-z0-9])?\.)*[a-z0-9](?:[a-z0-9_-]*[a-z0-9])?$/.test(name);
   if (!fakes || !isHost) return { kind: name === zone ? "nodata" : "unknown", zone };
   if (type !== "A" && type !== "ANY") return { kind: "nodata", zone };
@@ -157,7 +159,7 @@ async function standing(
   return { kind: "records", zone, records: [{ name, ttl: fakeTtl, type: "A", address }] };
 }
 
-/** The name behind an address. */
+/** Answers a reverse query with the name of an address. */
 function reversed(
   name: string,
   address: string,
@@ -169,7 +171,7 @@ function reversed(
       : { kind: "nodata", zone };
   const fake = fakes?.nameOf(address);
   if (fake !== undefined) {
-    // All networks with the same first two numbers are one zone, as those with fewer bits could be somebody's.
+    // The answered zone is a /16: a larger zone could contain addresses of other networks.
     const zone = name.split(".").slice(2).join(".");
     return fake === "" ? { kind: "unknown", zone } : named(fake, zone);
   }
@@ -184,7 +186,7 @@ function recordsOf({ name, type }: DnsAsked, { addresses, alias, services = [] }
   const of = (data: DnsData): DnsRecord => ({ name, ttl: answerTtl, ...data });
   if (alias !== undefined) return [of({ type: "CNAME", target: alias })];
   if (type === "SRV") {
-    // Each has the same weight: the cluster itself spreads what comes to an address.
+    // All records have the same weight: the cluster balances the connections to an address.
     return services.map(({ name, port }) =>
       of({ type: "SRV", priority: 0, weight: 100, port, target: name })
     );
@@ -192,7 +194,7 @@ function recordsOf({ name, type }: DnsAsked, { addresses, alias, services = [] }
   return addresses.map(addressData).filter((data) => type === "ANY" || type === data.type).map(of);
 }
 
-/** The addresses of the targets of SRV records. */
+/** The addresses of the SRV targets. */
 function addressesOf({ services = [] }: FarName): DnsRecord[] {
   const seen = new Set<string>();
   return services.flatMap(({ name, addresses }) => {

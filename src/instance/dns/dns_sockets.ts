@@ -14,9 +14,9 @@ interface Address {
   readonly port: number;
 }
 
-/** One address: its UDP and its TCP half. */
+/** One address with its UDP and TCP sockets. */
 export interface DnsSocket {
-  /** As the settings name it: a socket stays while it is the same. */
+  /** The address in the settings; a reload keeps the socket while it is the same. */
   readonly key: string;
   readonly endpoint: Address;
   readonly datagrams: Datagrams;
@@ -30,10 +30,10 @@ export interface DnsSocketsDeps {
   readonly dns: DnsDeps;
 }
 
-/** How often a port is asked for that is free for both UDP and TCP. */
+/** How many free ports to try until one is free for both UDP and TCP. */
 const mostTries = 10;
 
-/** The DNS ports of a door. A reload binds new ones before it closes any. */
+/** The DNS ports of an instance. A reload binds new ports before it closes any. */
 export class DnsSockets implements AsyncDisposable {
   readonly #deps: DnsSocketsDeps;
   readonly #deadlines: Deadlines;
@@ -53,7 +53,7 @@ export class DnsSockets implements AsyncDisposable {
     return this.#bound;
   }
 
-  /** Binds what is wanted and not yet bound; when one cannot be had, none is. */
+  /** Binds the wanted addresses that are not bound yet; if one fails, closes the new ones. */
   async bind(wanted: readonly ListenerSettings[]): Promise<readonly DnsSocket[]> {
     const sockets: DnsSocket[] = [];
     try {
@@ -67,12 +67,12 @@ export class DnsSockets implements AsyncDisposable {
     }
   }
 
-  /** Lets go of sockets that will not be served after all. */
+  /** Closes sockets that will not be served. */
   async discard(sockets: readonly DnsSocket[]): Promise<void> {
     for (const socket of sockets) if (!this.#bound.includes(socket)) await close(socket);
   }
 
-  /** Serves these from now on, and closes the others. */
+  /** Serves these sockets and closes all others. */
   serve(sockets: readonly DnsSocket[], limits: ListenerLimits): void {
     const before = this.#bound;
     this.#bound = sockets;
@@ -84,12 +84,12 @@ export class DnsSockets implements AsyncDisposable {
     }
   }
 
-  /** Runs something that the end of the sockets waits for. */
+  /** Runs a task that disposal waits for. */
   spawn(task: () => Promise<void>): void {
     this.#serving.spawn(task);
   }
 
-  /** Takes no more questions; resolves when the last answer is given. */
+  /** Accepts no more queries; resolves after the last answer. */
   async drain(): Promise<void> {
     await this.#close();
     await this.#serving.idle();
@@ -111,15 +111,18 @@ export class DnsSockets implements AsyncDisposable {
     for (const socket of sockets) await close(socket);
   }
 
-  /** Both families of `localhost`, where there are both. */
+  /** Binds both address families of `localhost` where the machine has both. */
   async #bindAll({ text, sockets }: ListenerSettings["address"], index: number): Promise<DnsSocket[]> {
     const bound: DnsSocket[] = [];
     try {
       for (const { endpoint, mayBeMissing } of sockets) {
         if ("path" in endpoint) {
-          throw new PosternError("config", `Cannot answer DNS on ${text}: it is no port`);
+          throw new PosternError(
+            "config",
+            `Cannot answer DNS on ${text}: DNS needs a port, not a socket file`,
+          );
         }
-        // Free ports may be asked for more than once.
+        // The settings may contain port 0 several times.
         const key = `${formatTarget(endpoint)}#${endpoint.port === 0 ? index : ""}`;
         const known = this.#bound.find((one) => one.key === key);
         try {
@@ -145,7 +148,7 @@ export class DnsSockets implements AsyncDisposable {
         return { key, endpoint: own, listening, datagrams: await network.datagrams(own) };
       } catch (error) {
         listening.close();
-        // The free port that the system gave for TCP is taken for UDP.
+        // The system chose a free TCP port whose UDP port is in use.
         const isTaken = error instanceof PosternError && error.detail === "in_use";
         if (!isTaken || endpoint.port !== 0 || tries >= mostTries) throw error;
       }
@@ -160,7 +163,7 @@ export class DnsSockets implements AsyncDisposable {
       log,
       deadlines: this.#deadlines,
       limits: { ...limits, connections: Math.min(limits.connections, mostClients) },
-      dial: () => Promise.reject(new PosternError("not_allowed", "A DNS port is no proxy")),
+      dial: () => Promise.reject(new PosternError("not_allowed", "A DNS listener is not a proxy")),
     };
     this.#serving.spawn((signal) => serveDnsDatagrams(datagrams, dns, { signal }));
     this.#serving.spawn((signal) =>
@@ -175,7 +178,7 @@ export class DnsSockets implements AsyncDisposable {
   }
 }
 
-/** DNS over TCP is the exception. */
+/** Most clients use UDP, so few TCP connections are enough. */
 const mostClients = 256;
 
 async function close({ datagrams, listening }: DnsSocket): Promise<void> {

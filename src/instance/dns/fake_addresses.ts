@@ -4,32 +4,32 @@ import { describe, PosternError } from "../../words/mod.ts";
 import { addressAt, type FakeRange, placeIn } from "../../dns/mod.ts";
 import { checkedId } from "../../instances/mod.ts";
 
-/** The most names that are kept; those that nobody has asked for longest make room. */
+/** The maximum number of names; the least recently used names are dropped first. */
 const mostNames = 65_536;
-/** How long a name keeps its address at least, in ms: clients keep answers longer than they are told to. */
+/** Minimum time in ms for which a name keeps its address: clients cache answers beyond their TTL. */
 const keptFor = 600_000;
-/** The most lines of the file before it is written anew. */
+/** Maximum number of lines before the file is rewritten. */
 const mostLines = 3 * mostNames;
 
-/** Where the addresses of an instance are kept. */
+/** The file with the fake addresses of an instance. */
 export function fakeAddressFile({ places }: World, id: string): string {
   return `${places.state}/dns/${checkedId(id)}.addresses`;
 }
 
 interface Named {
   readonly place: number;
-  /** When it was asked for last. */
+  /** When a client last used the name. */
   usedAt: number;
 }
 
 /**
- * Addresses that stand for names. Each pair is in a file before a client hears of it, a line each, so that a door that
- * is killed and started again knows what its clients still remember.
+ * Addresses that stand for names. Each pair is written to a file, one per line, before a client gets the
+ * answer. After a crash, the next instance therefore knows the addresses that clients still cache.
  */
 export class FakeAddresses implements AsyncDisposable {
   readonly range: FakeRange;
   readonly #clock: Clock;
-  /** The one that was asked for longest ago comes first. */
+  /** In order of use, least recently used first. */
   readonly #byName = new Map<string, Named>();
   readonly #byPlace = new Map<number, string>();
   #nextPlace = 1;
@@ -44,7 +44,7 @@ export class FakeAddresses implements AsyncDisposable {
     this.#clock = clock;
   }
 
-  /** Those that were given out before, to look at only. */
+  /** Reads the stored addresses without changing the file. */
   static async read(
     { files, clock }: Pick<World, "files" | "clock">,
     path: string,
@@ -55,7 +55,7 @@ export class FakeAddresses implements AsyncDisposable {
     try {
       text = await files.readTextIfThere(path, { limit: mostLines * 300 });
     } catch (error) {
-      // Names get new addresses then, which is better than a door that does not start.
+      // New addresses are better than an instance that does not start.
       log.error("dns.addresses_lost", { path, reason: describe(error) });
     }
     const bad = addresses.#load(text ?? "");
@@ -63,7 +63,7 @@ export class FakeAddresses implements AsyncDisposable {
     return addresses;
   }
 
-  /** Those that were given out before, and from now on. */
+  /** Reads the stored addresses and stores new ones. */
   static async open(
     world: Pick<World, "files" | "clock">,
     path: string,
@@ -78,19 +78,19 @@ export class FakeAddresses implements AsyncDisposable {
     return addresses;
   }
 
-  /** How many names have an address. */
+  /** The number of names with an address. */
   get size(): number {
     return this.#byName.size;
   }
 
-  /** The address of a name, which keeps it. */
+  /** Returns the address of a name; assigns one if needed. */
   async addressOf(name: string): Promise<string> {
     const now = this.#clock.now();
     const known = this.#byName.get(name);
     if (known) {
       known.usedAt = now;
       this.#touch(name, known);
-      // Its line may still be on the way, and may not arrive.
+      // The line may still be written, and writing may fail.
       await this.#saving.catch(() => {});
       return this.#byName.has(name) ? addressAt(this.range, known.place) : await this.addressOf(name);
     }
@@ -110,7 +110,7 @@ export class FakeAddresses implements AsyncDisposable {
     }
   }
 
-  /** What an address stands for: undefined where it is none of the range, "" where it is one that was not given out. */
+  /** The name of an address; undefined outside the range, "" for an address without a name. */
   nameOf(address: string): string | undefined {
     const place = placeIn(this.range, address);
     if (place === undefined) return undefined;
@@ -122,7 +122,7 @@ export class FakeAddresses implements AsyncDisposable {
     return name;
   }
 
-  /** Writes the file anew, which addresses of another range have had meanwhile. */
+  /** Rewrites the file after addresses of another range were written to it. */
   async takeBack(): Promise<void> {
     const before = this.#saving.catch(() => {});
     this.#saving = before.then(() => this.#rewrite());
@@ -140,7 +140,7 @@ export class FakeAddresses implements AsyncDisposable {
     this.#byName.set(name, named);
   }
 
-  /** The first and the last address of a network are not for hosts. */
+  /** Without the first and last address of the network, which are not for hosts. */
   get #most(): number {
     return Math.min(mostNames, this.range.size - 2);
   }
@@ -154,10 +154,14 @@ export class FakeAddresses implements AsyncDisposable {
     }
     const [[name, { place, usedAt }] = ["", { place: 0, usedAt: now }]] = this.#byName;
     if (now - usedAt < keptFor) {
-      throw new PosternError("internal", `Cannot give another name an address: ${this.#most} have one`, {
-        detail: "overloaded",
-        hint: "set dns.fakeRange to a larger network",
-      });
+      throw new PosternError(
+        "internal",
+        `Cannot assign an address to another name: all ${this.#most} are in use`,
+        {
+          detail: "overloaded",
+          hint: "set dns.fakeRange to a larger network",
+        },
+      );
     }
     this.#byName.delete(name);
     this.#byPlace.delete(place);
@@ -170,7 +174,7 @@ export class FakeAddresses implements AsyncDisposable {
     else await this.#file?.write(line);
   }
 
-  /** A line for each, in the order of use. */
+  /** Writes one line per name, in order of use. */
   async #rewrite(): Promise<void> {
     const files = this.#files;
     if (!files) return;
@@ -183,7 +187,7 @@ export class FakeAddresses implements AsyncDisposable {
     this.#lines = this.#byName.size;
   }
 
-  /** Takes lines up; the later one counts. How many could not be read. */
+  /** Reads lines; a later line wins. Returns the number of damaged lines. */
   #load(text: string): number {
     let bad = 0;
     for (const line of text.split("\n")) {
@@ -191,7 +195,7 @@ export class FakeAddresses implements AsyncDisposable {
       const [, address = "", name = ""] = /^([0-9.]{7,15}) ([!-~]{1,255})$/.exec(line) ?? [];
       const place = placeIn(this.range, address);
       if (name === "") bad++;
-      // What was given out from another range is nobody's now.
+      // An address outside the current range is dropped.
       else if (place !== undefined && place > 0 && place < this.range.size - 1) this.#assign(name, place);
     }
     return bad;
@@ -205,7 +209,7 @@ export class FakeAddresses implements AsyncDisposable {
       this.#byPlace.delete(known.place);
       this.#byName.delete(name);
     }
-    // As after a restart nobody knows when each was used, all are kept for a while.
+    // The last use before a restart is unknown, so all names are kept for a while.
     this.#byName.set(name, { place, usedAt: this.#clock.now() });
     this.#byPlace.set(place, name);
     if (this.#byName.size <= this.#most) return;

@@ -5,27 +5,31 @@ import type { ExplanationInfo } from "../../control/mod.ts";
 import type { Settings, Transports } from "../../plan/mod.ts";
 import { FakeAddresses, fakeAddressFile } from "./fake_addresses.ts";
 
-/** What a target means: itself, or the name that its address stands for. */
+/** The target that a client means: the requested one, or the name that its fake address stands for. */
 export interface Meaning {
   readonly target: Target;
-  /** The address it was asked for by. */
+  /** The requested fake address. */
   readonly by?: string;
-  /** Why it can mean nothing. */
+  /** Set when the fake address has no name. */
   readonly error?: PosternError;
 }
 
-/** What a client means that asks for a target, by the addresses that were given out for names. */
+/** Replaces a fake address with its name. */
 export function meaningOf(target: Target, fakes: FakeAddresses | undefined): Meaning {
   const name = fakes?.nameOf(target.host);
   if (name === undefined) return { target };
   if (name !== "") return { target: { host: name, port: target.port }, by: target.host };
-  const error = new PosternError("name_not_found", `Cannot reach ${target.host}: it stands for no name`, {
-    hint: "look the name up again: addresses of dns.fakeRange are given out by this door's DNS",
-  });
+  const error = new PosternError(
+    "name_not_found",
+    `Cannot reach ${target.host}: the address belongs to no name`,
+    {
+      hint: "look the name up again: this instance assigns the addresses of dns.fakeRange",
+    },
+  );
   return { target, error };
 }
 
-/** The same by the file in which an instance keeps the addresses that it gave out. */
+/** The same, from the file with an instance's fake addresses. */
 export async function storedMeaningOf(
   target: Target,
   { world, settings, id }: { readonly world: World; readonly settings: Settings; readonly id: string },
@@ -38,12 +42,12 @@ export async function storedMeaningOf(
   );
 }
 
-/** Why a target goes somewhere, with the address that was asked for where it stands for a name. */
+/** The reason for a route, with the fake address if the client requested one. */
 export function becauseAsked(because: string, { by }: Pick<Meaning, "by">): string {
-  return by === undefined ? because : `${because}, asked for as ${by}`;
+  return by === undefined ? because : `${because}, requested as ${by}`;
 }
 
-/** Where what is meant would go, and with `dial` whether it can be reached. */
+/** Explains the route of a target; with `dial`, also whether it can be reached. */
 export async function explainMeant(
   transports: Transports,
   meaning: Meaning,

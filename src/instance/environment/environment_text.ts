@@ -15,7 +15,7 @@ export interface EnvironmentTextOptions {
   readonly client?: string | undefined;
 }
 
-/** Lines for a shell that set the proxy variables, or take them back where there is no environment to set. */
+/** Shell lines that set the proxy variables, or unset them if `environment` is undefined. */
 export function renderEnvironment(
   { process }: Pick<World, "process">,
   environment: ProxyEnvironment | undefined,
@@ -30,7 +30,7 @@ export function renderEnvironment(
   return { text: shellLines(changes, shell), notes: [...environment.notes, ...notes] };
 }
 
-/** The proxy variables of a program that we start ourselves, in the form that most programs understand. */
+/** The proxy variables for a program that postern starts, in the most widely understood form. */
 export function environmentOfProgram(
   { process }: Pick<World, "process">,
   environment: ProxyEnvironment,
@@ -61,7 +61,7 @@ function planOf(
   });
 }
 
-/** Where the door of an environment is, and what it speaks there where that is not both. */
+/** The listener's address, and its protocol if it speaks only one. */
 export function listenerOf(
   { http, socks }: Pick<ProxyEnvironment, "http" | "socks">,
 ): Pick<EnvironmentOptions, "listener" | "speaks"> {

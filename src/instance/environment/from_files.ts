@@ -24,23 +24,23 @@ import {
   reachableAt,
 } from "./proxy_environment.ts";
 
-/** What `config check` prints. */
+/** The result of `postern config check`. */
 export interface ConfigCheck {
-  /** Absent where there is no file. */
+  /** Undefined if there is no file. */
   readonly path?: string;
   readonly errors: readonly string[];
-  /** With those of transports. */
+  /** Includes the warnings of transports. */
   readonly warnings: readonly string[];
-  /** What transports have to say that read more than this file; a door starts all the same. */
+  /** Notes of transports that read other files. An instance starts despite these notes. */
   readonly transports: readonly TransportReport[];
 }
 
-/** Every problem of a configuration, and of what its transports read besides. */
+/** Checks a configuration and the files that its transports read. */
 export async function checkConfig(world: World, source: ConfigSource): Promise<ConfigCheck> {
   const { path, isThere, errors, warnings, loaded, place } = await readConfig(world, source);
   const checked = { ...(isThere && { path }), errors, warnings, transports: [] };
   if (!loaded) return checked;
-  // What can only be seen by building: nothing is started.
+  // Building the transports finds more problems; nothing is started.
   await using transports = new Transports(world, loaded);
   const reports = await transportReports(transports.plan);
   const told = reports.flatMap(({ name, notes }) =>
@@ -55,14 +55,14 @@ export async function checkConfig(world: World, source: ConfigSource): Promise<C
   return { ...checked, warnings: [...warnings, ...told, ...owned], transports: reports };
 }
 
-/** The configuration in force as it was written, without its secrets. */
+/** The configuration as written, without its secrets. */
 export async function showConfig(world: World, source: ConfigSource): Promise<unknown> {
   const report = await readConfig(world, { ...source, withoutCatalogues: true });
   demandLoaded(report);
   return masked(report.value, await settingsSchemaFor(report.value));
 }
 
-/** What `Instance.explain` answers, without a running instance. */
+/** The result of `Instance.explain` without a running instance. */
 export async function explainFromFiles(
   world: World,
   source: ConfigSource,
@@ -80,7 +80,7 @@ export async function explainFromFiles(
   return await explainMeant(transports, meaning, { dial, signal });
 }
 
-/** The PAC file of a door with this configuration. */
+/** The PAC file of an instance with this configuration. */
 export async function pacFromFiles(
   world: World,
   source: ConfigSource,
@@ -97,7 +97,7 @@ export async function pacFromFiles(
   });
 }
 
-/** What programs need to be told to use a door with this configuration. */
+/** The proxy settings of an instance with this configuration. */
 export async function environmentFromFiles(
   world: World,
   source: ConfigSource,
@@ -109,7 +109,7 @@ export async function environmentFromFiles(
   return proxyEnvironment(transports.plan, await configuredListener(world, config), options);
 }
 
-/** The address that the configuration names; its port is what a door would bind. */
+/** The first configured listener with a TCP port. */
 async function configuredListener(
   world: World,
   { settings }: Awaited<ReturnType<typeof loadConfig>>,
@@ -118,14 +118,18 @@ async function configuredListener(
   const listener = listen.mixed?.[0] ?? listen.http?.[0] ?? listen.socks?.[0];
   const endpoint = listener?.address.sockets.map(({ endpoint }) => endpoint).find((one) => "port" in one);
   if (!listener || !endpoint || !("port" in endpoint)) {
-    throw new PosternError("config", "Cannot tell programs about this door: it listens on no TCP port", {
+    throw new PosternError("config", "Cannot derive proxy settings: no listener has a TCP port", {
       hint: "add a listener: listen.mixed",
     });
   }
   if (endpoint.port === 0) {
-    throw new PosternError("config", "Cannot tell programs about this door: its port is any free one", {
-      hint: "start it: postern proxy; or give its listener a port that stays the same",
-    });
+    throw new PosternError(
+      "config",
+      "Cannot derive proxy settings: the listener has port 0, which changes at each start",
+      {
+        hint: "start the instance: postern proxy; or give the listener a fixed port",
+      },
+    );
   }
   const [user] = await readUsers(world.files, listener, listen);
   const address = reachableAt(endpoint);

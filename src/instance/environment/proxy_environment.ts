@@ -4,32 +4,32 @@ import type { ProxyEnvironment } from "../../control/mod.ts";
 import { type Client, noProxyFor } from "../../routing/mod.ts";
 import type { Plan } from "../../plan/mod.ts";
 
-/** The door that programs are told of. */
+/** The listener in a program's proxy settings. */
 export interface EnvironmentListener {
   /** `127.0.0.1:12000` */
   readonly address: string;
-  /** What it speaks; SOCKS and HTTP both when absent. */
+  /** Its protocol; SOCKS and HTTP if undefined. */
   readonly kind?: ListenerKind;
-  /** Who may use it; nobody is asked when absent. */
+  /** The user for it; no password is needed if undefined. */
   readonly user?: { readonly name: string; readonly password: string } | undefined;
 }
 
-/** Where programs of this machine reach a door that is bound to an address or to all of them. */
+/** The address under which programs on this machine reach a listener, also one on a wildcard address. */
 export function reachableAt({ host, port }: { readonly host: string; readonly port: number }): string {
   const near = { "0.0.0.0": "127.0.0.1", "::": "::1" }[host] ?? host;
   return formatTarget({ host: near, port });
 }
 
 export interface ProxyEnvironmentOptions {
-  /** Whether the user and the password may be told. */
+  /** Whether to include the user and the password. */
   readonly credentials: boolean;
-  /** Whose list of exceptions; the one that all understand when absent. */
+  /** The client for which to write exceptions; if undefined, the form that all clients understand. */
   readonly client?: string;
 }
 
 const clients: readonly Client[] = ["go", "curl", "java", "python"];
 
-/** What programs need to be told to use a door. */
+/** The proxy settings for a program. */
 export function proxyEnvironment(
   { router, config }: Plan,
   { address, kind, user }: EnvironmentListener,
@@ -46,7 +46,7 @@ export function proxyEnvironment(
   return {
     http: `${kind === "socks" ? "socks5h" : "http"}://${login}${address}`,
     socks: `${kind === "http" ? "http" : "socks5h"}://${login}${address}`,
-    // Go sends names to be resolved by the proxy with either spelling.
+    // Go lets the proxy resolve names for "socks5" and for "socks5h".
     proxyUrl: `${kind === "http" ? "http" : "socks5"}://${login}${address}`,
     noProxy: items,
     notes,
@@ -54,12 +54,12 @@ export function proxyEnvironment(
   };
 }
 
-/** A kind of program by its name; none when there is no name. */
+/** Looks up a kind of client; undefined without a name. */
 export function clientNamed(name: string | undefined): Client | undefined {
   const known = clients.find((client) => client === name);
   if (known === undefined && name !== undefined) {
-    throw new PosternError("usage", `Cannot write for "${name.slice(0, 40)}"`, {
-      hint: `known are ${clients.join(", ")}`,
+    throw new PosternError("usage", `Cannot write settings for "${name.slice(0, 40)}": unknown client`, {
+      hint: `use one of: ${clients.join(", ")}`,
     });
   }
   return known;

@@ -1,14 +1,15 @@
 import { fileNameOf, type World } from "../../world/mod.ts";
 import { checkedId } from "../../instances/mod.ts";
 
-/** A kubeconfig is text; kubectl's own have some KiB for each context. */
+/** A kubeconfig is text; kubectl writes a few KiB per context. */
 const mostBytes = 2_000_000;
 
 type Places = Pick<World, "files" | "places">;
 
 /**
- * Puts a kubeconfig that comes on the standard input into a file of the door with this id, for its owner only. The door
- * removes it at its end, and what doors left that were killed, when one of the same id starts.
+ * Writes a kubeconfig from standard input to a private file of the instance with this id. The instance
+ * removes the file when it stops. The next instance with the same id removes files that a killed instance
+ * left.
  */
 export async function keepKubeconfig(world: World, id: string): Promise<string> {
   const { files, places, terminal } = world;
@@ -21,12 +22,15 @@ export async function keepKubeconfig(world: World, id: string): Promise<string> 
   return path;
 }
 
-/** Whether a kubeconfig is one of those of the door with this id. */
+/** Whether a kubeconfig is one of these files of the instance with this id. */
 export function isTransient(world: Places, id: string, path: string): boolean {
   return path === `${directoryOf(world)}/${fileNameOf(path)}` && isOf(id, fileNameOf(path));
 }
 
-/** Removes what doors with this id have left, but for one that is in use. Only who holds the id may do so. */
+/**
+ * Removes files left by killed instances with this id, except the one in use. Call it only while you hold the
+ * id's lock.
+ */
 export async function removeLeftKubeconfigs(
   world: Places,
   id: string,

@@ -2,18 +2,18 @@ import { type Endpoint, formatTarget, isLoopbackHost, PosternError } from "../..
 import type { Listening, Process, World } from "../../world/mod.ts";
 import { listenerKinds, type ListenerSettings, type ListenSettings } from "../../listeners/mod.ts";
 
-/** Who starts the door when the first client comes, and the name that it has given the socket. */
+/** The service manager that starts the instance for the first client, and its name for the socket. */
 export interface OnDemand {
   readonly by: "systemd" | "launchd";
   readonly name: string;
 }
 
-/** systemd hands sockets over from here on (sd_listen_fds(3)). */
+/** The first descriptor that systemd passes (sd_listen_fds(3)). */
 const firstDescriptor = 3;
-/** More than anybody hands over: what is larger is a mistake. */
+/** No service passes this many sockets; a larger number is a mistake. */
 const mostDescriptors = 64;
 
-/** The sockets that whoever started us opened for us; none where nobody did. */
+/** Takes the sockets that the service manager passed; empty if it passed none. */
 export async function takeHandedOver(world: World, onDemand: OnDemand | undefined): Promise<Listening[]> {
   const taken: Listening[] = [];
   try {
@@ -27,12 +27,12 @@ export async function takeHandedOver(world: World, onDemand: OnDemand | undefine
   }
 }
 
-/** The descriptors of these sockets. Without `onDemand` all that systemd has meant for this very process. */
+/** The descriptors of the sockets. Without `onDemand`, all sockets that systemd passed to this process. */
 export function handedOver(
   { env, pid }: Pick<Process, "env" | "pid">,
   onDemand?: OnDemand,
 ): readonly number[] {
-  // launchd knows how to be inetd: the socket is standard input.
+  // launchd works like inetd: the socket is standard input.
   if (onDemand?.by === "launchd") return [0];
   const [written, owner] = [env("LISTEN_FDS"), env("LISTEN_PID")];
   const isOurs = written !== undefined && owner === `${pid}`;
@@ -40,31 +40,33 @@ export function handedOver(
     if (!onDemand) return [];
     throw nothing(
       written === undefined || owner === undefined
-        ? "systemd handed over no socket"
-        : `the sockets were handed over to process ${owner.slice(0, 20)}, and this is ${pid}`,
+        ? "systemd passed no socket"
+        : `systemd passed the sockets to process ${owner.slice(0, 20)}, not to this process (${pid})`,
     );
   }
   const count = /^[0-9]{1,3}$/.test(written) ? Number(written) : NaN;
-  if (!(count <= mostDescriptors)) throw nothing(`LISTEN_FDS is "${written.slice(0, 20)}"`);
+  if (!(count <= mostDescriptors)) {
+    throw nothing(`LISTEN_FDS is not a count of sockets: "${written.slice(0, 20)}"`);
+  }
   const descriptors = Array.from({ length: count }, (_, at) => firstDescriptor + at);
   if (!onDemand) return descriptors;
   const names = env("LISTEN_FDNAMES")?.split(":") ?? [];
   const named = descriptors.filter((_, at) => names[at] === onDemand.name);
   if (named.length > 0) return named;
   const told = names.length === 0 ? "without names" : `named ${names.join(", ").slice(0, 200)}`;
-  throw nothing(`systemd handed over no socket "${onDemand.name}", but ${count} ${told}`);
+  throw nothing(`systemd passed no socket "${onDemand.name}", only ${count} ${told}`);
 }
 
 function nothing(why: string): PosternError {
   return new PosternError("config", `Cannot start on demand: ${why}`, {
     exit: 1,
-    hint: "this is for a socket unit: postern service-install writes one; by hand, leave --on-demand out",
+    hint: "omit --on-demand, or install a socket unit: postern service-install",
   });
 }
 
 /**
- * The listeners with sockets that were handed over in the place of the mixed door's. Such a socket serves the
- * listener that names its address; else it is the mixed door, with what the first one of these says of users.
+ * Replaces the mixed listeners with the passed sockets. A socket whose address a listener names serves that
+ * listener. Every other socket becomes a mixed listener with the users of the first mixed one.
  */
 export function withHandedOver(settings: ListenSettings, endpoints: readonly Endpoint[]): ListenSettings {
   if (endpoints.length === 0) return settings;
@@ -93,7 +95,7 @@ function mixedAt(endpoint: Endpoint, settings: ListenSettings): ListenerSettings
   if (isLoopback || users > 0 || settings.allowOpen) return listener;
   throw new PosternError(
     "config",
-    `Cannot use the socket that was handed over: ${text} is open to the network without authentication`,
+    `Cannot use the socket of the service manager: ${text} is open to the network without authentication`,
     { hint: "set listen.auth, or listen.allowOpen: true" },
   );
 }

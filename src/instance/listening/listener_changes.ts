@@ -1,33 +1,33 @@
 import { formatTarget, type Target } from "../../words/mod.ts";
 import type { BoundListener } from "./listener_set.ts";
 
-/** What is different between the addresses of before and now where DNS is answered, a line each. */
+/** The changes of DNS addresses, one line each. */
 export function dnsChanges(before: readonly Target[], after: readonly Target[]): string[] {
   const [was, is] = [before.map(formatTarget), after.map(formatTarget)];
   return [
-    ...is.filter((address) => !was.includes(address)).map((address) => `answers DNS on ${address} now`),
-    ...was.filter((address) => !is.includes(address)).map((address) => `answers DNS on ${address} no more`),
+    ...is.filter((address) => !was.includes(address)).map((address) => `now answers DNS on ${address}`),
+    ...was.filter((address) => !is.includes(address)).map((address) => `no longer answers DNS on ${address}`),
   ];
 }
 
-/** What is different between the sockets of before and now, a line each. */
+/** The changes of listeners, one line each. */
 export function listenerChanges(before: readonly BoundListener[], after: readonly BoundListener[]): string[] {
   const changes: string[] = [];
   for (const { address, kind, hasAuth, users, only } of after) {
     const was = before.find((one) => one.address === address);
-    if (!was) changes.push(`listens on ${address} now`);
-    else if (was.kind !== kind) changes.push(`${address} is ${kind} now (was ${was.kind})`);
+    if (!was) changes.push(`now listens on ${address}`);
+    else if (was.kind !== kind) changes.push(`${address} is now ${kind} (was ${was.kind})`);
     if (was && was.hasAuth !== hasAuth) {
-      changes.push(`${address} ${hasAuth ? "asks for a password now" : "asks for no password any more"}`);
+      changes.push(`${address} ${hasAuth ? "now requires a password" : "no longer requires a password"}`);
     } else if (was && JSON.stringify(was.users) !== JSON.stringify(users)) {
-      changes.push(`${address} has other users or passwords now`);
+      changes.push(`${address} has different users or passwords`);
     }
     if (was && JSON.stringify(was.only) !== JSON.stringify(only)) {
-      changes.push(`${address} lets ${only ? "other targets" : "every target"} through now`);
+      changes.push(`${address} now allows ${only ? "other targets" : "every target"}`);
     }
   }
   for (const { address } of before) {
-    if (!after.some((one) => one.address === address)) changes.push(`listens on ${address} no more`);
+    if (!after.some((one) => one.address === address)) changes.push(`no longer listens on ${address}`);
   }
   return changes;
 }

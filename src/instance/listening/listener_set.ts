@@ -22,36 +22,36 @@ import { isWildcard } from "../../plan/mod.ts";
 import { LiveDeps } from "./live_deps.ts";
 import { removeStaleSocket } from "./stale_socket.ts";
 
-/** One bound place, as `status` shows it. */
+/** One bound listener, as `postern status` shows it. */
 export interface BoundListener {
   readonly kind: ListenerKind | "admin";
   readonly endpoint: Endpoint;
   readonly address: string;
   readonly hasAuth: boolean;
-  /** Who may use it; nobody is asked when empty. */
+  /** Its users; no password is needed if empty. */
   readonly users: readonly User[];
-  /** Patterns of what may be reached through it; everything when absent. */
+  /** Patterns of allowed targets; all targets if undefined. */
   readonly only?: readonly string[] | undefined;
 }
 
 export interface ListenerSetDeps {
   readonly network: Network;
-  /** Sockets that whoever started us opened, in the place of the mixed door's. */
+  /** Sockets from the service manager, which replace those of the mixed listener. */
   readonly handedOver?: readonly Listening[] | undefined;
   readonly files: Files;
   readonly clock: Clock;
   readonly log: Log;
   readonly pages: Pages;
-  /** The dial of one listener: `only` confines what it reaches. */
+  /** The dial function of a listener; `only` restricts its targets. */
   readonly dialOf: (listener: ListenerSettings) => Dial;
-  /** The generation of the plan in force. */
+  /** The generation of the current plan. */
   readonly generation: () => number;
   /** Reads the users' passwords; a missing file is a `config` error. */
   readonly usersOf: (listener: ListenerSettings, settings: ListenSettings) => Promise<readonly User[]>;
 }
 
 interface Bound extends BoundListener {
-  /** The endpoint as the settings name it: a socket stays while it is the same. */
+  /** The endpoint in the settings; a reload keeps the socket while it is the same. */
   readonly key: string;
   readonly listening: Listening;
   readonly deps: ListenerDeps;
@@ -71,21 +71,23 @@ const serves: Record<ListenerKind, Serve> = {
   http: serveHttp,
 };
 
-/** How often a port is asked for that is free in both address families. */
+/** How many free ports to try until one is free in both address families. */
 const mostTries = 10;
 
-/** The sockets of a door. On a reload unchanged ones stay bound, and new ones are bound before any is closed. */
+/**
+ * The listeners of an instance. A reload keeps unchanged ones bound, and binds new ones before it closes any.
+ */
 export class ListenerSet implements AsyncDisposable {
   readonly #world: ListenerSetDeps;
   readonly #deadlines: Deadlines;
   readonly #serving: Tasks;
   #bound: readonly Bound[] = [];
-  /** What each socket's clients get. */
+  /** The dependencies of each socket's client handlers. */
   readonly #live = new Map<Listening, LiveDeps>();
-  /** By their users, so that a reload does not forget who keeps being wrong. */
+  /** By user list, so that a reload keeps the count of wrong passwords. */
   #authenticators: ReadonlyMap<string, Authenticator> = new Map();
   #isClosed = false;
-  /** The files of unix sockets that were bound, to be removed at the end. */
+  /** The files of bound unix sockets, to remove when the instance stops. */
   readonly #socketFiles = new Set<string>();
 
   constructor(deps: ListenerSetDeps) {
@@ -105,13 +107,13 @@ export class ListenerSet implements AsyncDisposable {
     return this.#bound;
   }
 
-  /** Binds what the settings name. On failure everything is as before. */
+  /** Binds the listeners of the settings. On failure nothing changes. */
   async apply(settings: ListenSettings, limits: ListenerDeps["limits"]): Promise<void> {
     const endpoints = this.#handedOver.map(({ endpoint }) => endpoint);
     const { wanted, authenticators } = await this.#wanted(withHandedOver(settings, endpoints), limits);
-    // Nothing is waited for from here on: a door that began to close meanwhile must not open again.
+    // No await from here on: an instance that started to close meanwhile must not listen again.
     if (this.#isClosed) {
-      throw new PosternError("cancelled", "Cannot listen: the door is closing", { detail: "closing" });
+      throw new PosternError("cancelled", "Cannot listen: the instance is stopping", { detail: "closing" });
     }
     const bound: Bound[] = [];
     try {
@@ -133,7 +135,7 @@ export class ListenerSet implements AsyncDisposable {
     for (const { endpoint } of closed) if ("path" in endpoint) await this.#removeSocket(endpoint.path);
   }
 
-  /** What cannot be removed now is tried once more at the end, and told there. */
+  /** Removes a socket file. A failure is logged; disposal tries again. */
   async #removeSocket(path: string): Promise<void> {
     try {
       await removeStaleSocket(this.#world, path);
@@ -142,24 +144,24 @@ export class ListenerSet implements AsyncDisposable {
     }
   }
 
-  /** Takes no more clients; resolves when the last one has ended. */
+  /** Accepts no more clients; resolves when the last client has left. */
   async drain(): Promise<void> {
     this.#close();
     await this.#serving.idle();
   }
 
-  /** Drops all clients; nobody is served any more. */
+  /** Drops all clients and accepts no more. */
   drop(reason: unknown): void {
     this.#close();
     this.#serving.abort(reason);
   }
 
-  /** Drops everyone. */
+  /** Drops all clients. */
   async [Symbol.asyncDispose](): Promise<void> {
     this.#close();
     await this.#serving[Symbol.asyncDispose]();
     this.#deadlines[Symbol.dispose]();
-    // Somebody else may listen at such a path by now: only a socket that nobody answers goes.
+    // Another process may listen on the path now, so only a dead socket is removed.
     for (const path of this.#socketFiles) await removeStaleSocket(this.#world, path);
     this.#socketFiles.clear();
   }
@@ -203,13 +205,13 @@ export class ListenerSet implements AsyncDisposable {
     return { wanted, authenticators };
   }
 
-  /** A socket file that a dead door left would keep this one from binding. */
+  /** Removes the socket file of a killed instance, which would prevent binding. */
   async #makeRoom(endpoint: Endpoint): Promise<void> {
     if (!("path" in endpoint) || this.#bound.some(({ address }) => address === addressText(endpoint))) return;
     await removeStaleSocket(this.#world, endpoint.path);
   }
 
-  /** All sockets of a listener, those it has already and new ones. */
+  /** All sockets of a listener: bound ones and new ones. */
   #bind(wanted: Wanted, others: readonly Bound[]): Bound[] {
     const { text, sockets } = wanted.listener.address;
     const isAnyPort = sockets.some(({ endpoint }) => "port" in endpoint && endpoint.port === 0);
@@ -220,15 +222,15 @@ export class ListenerSet implements AsyncDisposable {
       } catch (error) {
         const opened = bound.filter(({ listening }) => !this.#live.has(listening));
         for (const { listening } of opened) listening.close();
-        // The port that the system gave in one family is taken in the other.
+        // The free port of one address family is in use in the other.
         if (isAnyPort && opened.length > 0 && tries < mostTries) continue;
         throw error;
       }
       if (bound.length > 0) return bound;
-      throw new PosternError("config", `Cannot listen on ${text}: this machine has no such address`, {
+      throw new PosternError("config", `Cannot listen on ${text}: this machine does not have that address`, {
         exit: 1,
         detail: "network",
-        hint: "take an address that this machine has; 127.0.0.1 and ::1 are its own",
+        hint: "use an address of this machine, such as 127.0.0.1 or ::1",
       });
     }
   }
@@ -240,7 +242,7 @@ export class ListenerSet implements AsyncDisposable {
   ): Bound[] {
     const named = addressText(endpoint);
     const isAnyPort = "port" in endpoint && endpoint.port === 0;
-    // Free ports may be asked for more than once.
+    // The settings may contain port 0 several times.
     const count = isAnyPort ? others.filter(({ key }) => key.startsWith(`${named}#`)).length : 0;
     const key = isAnyPort ? `${named}#${count}` : named;
     let listening = this.#bound.find((one) => one.key === key)?.listening ??
@@ -268,7 +270,9 @@ export class ListenerSet implements AsyncDisposable {
   }
 }
 
-/** The failure to bind a port of which this door has a part itself: all addresses and one of them cannot be had beside each other. */
+/**
+ * Explains a conflict with our own listener: a wildcard address and a specific address cannot share a port.
+ */
 function ownConflict(error: unknown, endpoint: Endpoint, bound: readonly BoundListener[]): unknown {
   if (!(error instanceof PosternError) || error.detail !== "in_use" || "path" in endpoint) return error;
   const isOverlapping = ({ endpoint: own }: BoundListener) =>
@@ -277,16 +281,16 @@ function ownConflict(error: unknown, endpoint: Endpoint, bound: readonly BoundLi
   if (!other) return error;
   return new PosternError(
     "config",
-    `Cannot listen on ${formatTarget(endpoint)}: this door listens on ${other.address}`,
+    `Cannot listen on ${formatTarget(endpoint)}: this instance already listens on ${other.address}`,
     {
       cause: error,
       exit: 1,
-      hint: "name only one of the two; a door that runs has to be started anew for that: postern stop",
+      hint: "configure only one of the two and restart the instance: postern stop",
     },
   );
 }
 
-/** Both families of `localhost:0` get the same port. */
+/** Gives both address families of `localhost:0` the same port. */
 function samePort(
   endpoint: { readonly host: string; readonly port: number },
   own: readonly Bound[],

@@ -1,7 +1,7 @@
 import type { Clock, Deadlines, Dial, Log } from "../../core/mod.ts";
 import type { Authenticator, ListenerDeps, ListenerLimits, Pages, Serve } from "../../listeners/mod.ts";
 
-/** What a socket's clients are given, by the settings of now: a reload reaches a socket that stays bound. */
+/** The current settings for the clients of a socket; a reload replaces them while the socket stays bound. */
 export class LiveDeps implements ListenerDeps {
   now: { readonly deps: ListenerDeps; readonly serve: Serve };
 

@@ -1,7 +1,7 @@
 import type { Files, Network } from "../../world/mod.ts";
 import { isPosternError } from "../../words/mod.ts";
 
-/** Removes a socket that a dead process left; one that answers stays, and whatever is no socket. */
+/** Removes the socket file of a dead process. Keeps a socket that answers and any other kind of file. */
 export async function removeStaleSocket(
   { network, files }: { readonly network: Network; readonly files: Pick<Files, "info" | "remove"> },
   path: string,
@@ -11,7 +11,7 @@ export async function removeStaleSocket(
   try {
     await using _conn = await network.connect({ path }, { signal: new AbortController().signal });
   } catch (error) {
-    // Any other failure is told by the bind that follows.
+    // Binding reports any other failure.
     if (isPosternError(error, "refused")) await files.remove(path);
   }
 }

@@ -9,11 +9,11 @@ import { proxyEnvironment } from "../environment/proxy_environment.ts";
 
 export interface InstanceActions {
   readonly reload: () => Promise<ReloadReport>;
-  /** Asks the door to end; `drain` in ms. */
+  /** Asks the instance to stop; `drain` in ms. */
   readonly stop: (drain?: number) => void;
 }
 
-/** What the pages and the control socket see of a door. */
+/** Gives the pages and the control socket access to an instance. */
 export function instanceSource(instance: Instance, { reload, stop }: InstanceActions): PageSource {
   return {
     token: randomToken(),
@@ -52,12 +52,12 @@ function environmentOf(
 ): ProxyEnvironment {
   const told = instance.told();
   if (told) return proxyEnvironment(instance.plan, told, options);
-  throw new PosternError("config", "Cannot tell programs about this door: it listens on no TCP port", {
+  throw new PosternError("config", "Cannot derive proxy settings: no listener has a TCP port", {
     hint: "add a listener: listen.mixed",
   });
 }
 
-/** Whether whoever asks at an address of ours may use the door there without a password, and does so from this machine. */
+/** Whether a client of this local address is on this machine and needs no password. */
 function isOpenAt(instance: Instance, local: string | undefined): boolean {
   if (local === undefined || local.startsWith("unix:")) {
     return !instance.listeners.some(({ endpoint, hasAuth }) => "path" in endpoint && hasAuth);
@@ -65,7 +65,7 @@ function isOpenAt(instance: Instance, local: string | undefined): boolean {
   return isLoopbackHost(parseTarget(local).host) && !asksAt(instance, local);
 }
 
-/** Whether the door asks for a password on the port of an authority. */
+/** Whether the listener on the port of an authority requires a password. */
 function asksAt(instance: Instance, authority: string): boolean {
   return at(instance, authority).some(({ hasAuth }) => hasAuth);
 }

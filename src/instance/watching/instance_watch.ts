@@ -10,7 +10,7 @@ import type {
 import type { ConnectionTable } from "../dials/connection_table.ts";
 import type { LogTail } from "./log_tail.ts";
 
-/** What can be watched. */
+/** The parts of an instance that a watch reads. */
 export interface WatchedInstance {
   readonly clock: Clock;
   readonly connections: ConnectionTable;
@@ -18,13 +18,13 @@ export interface WatchedInstance {
   status(): Status;
 }
 
-/** How often a step is made, in ms. */
+/** Interval between steps in ms. */
 const every = 1000;
-/** How many may watch at once. */
+/** Maximum number of watchers. */
 const mostWatchers = 8;
-/** For how many steps the traffic is remembered: five minutes. */
+/** Traffic history in steps: five minutes. */
 const mostTraffic = 300;
-/** For how many steps it goes on when nobody watches: a page that is loaded anew finds it again. */
+/** How many steps to continue without watchers, so that a reloaded page finds its history. */
 const linger = 30;
 
 interface Known {
@@ -34,8 +34,8 @@ interface Known {
 }
 
 /**
- * Tells what happens at a door. There is one step a second for all who watch, made while somebody does; who reads too
- * slowly misses steps and is told the whole again, so nothing is ever queued.
+ * Reports what happens in an instance. All watchers share one step a second, made only while one of them
+ * watches. A slow reader misses steps and then gets the whole state, so nothing is queued.
  */
 export class InstanceWatch implements Disposable {
   readonly #instance: WatchedInstance;
@@ -58,12 +58,12 @@ export class InstanceWatch implements Disposable {
     this.#moved = { at: 0, up: 0, down: 0 };
   }
 
-  /** How many watch now. */
+  /** The number of current watchers. */
   get watchers(): number {
     return this.#watchers;
   }
 
-  /** What happens from now on, until nobody reads it or the door closes; undefined when too many watch. */
+  /** Updates from now on, until the reader stops or the instance stops. Undefined with too many watchers. */
   watch(): AsyncIterable<WatchUpdate> | undefined {
     return this.#watchers < mostWatchers && !this.#isOver ? this.#tell() : undefined;
   }
@@ -77,7 +77,7 @@ export class InstanceWatch implements Disposable {
   }
 
   async *#tell(): AsyncGenerator<WatchUpdate> {
-    // Who has asked but not begun to read has taken no place yet.
+    // A watcher counts only once it starts to read.
     if (this.#watchers >= mostWatchers || this.#isOver) return;
     this.#watchers++;
     try {
@@ -96,7 +96,7 @@ export class InstanceWatch implements Disposable {
     }
   }
 
-  /** Remembers how everything is, for the first step. */
+  /** Records the current state as the base of the first step. */
   #begin(): void {
     const status = this.#instance.status();
     const { connections, tail } = this.#instance;
@@ -213,7 +213,7 @@ interface Moment {
   readonly down: number;
 }
 
-/** All of a status that does not change by itself all the time. */
+/** A status without the parts that change all the time. */
 function shownOf({ connections: _connections, bytes: _bytes, memory: _memory, ...shown }: Status): string {
   return JSON.stringify(shown);
 }

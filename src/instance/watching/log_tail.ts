@@ -8,9 +8,9 @@ import {
 } from "../../core/mod.ts";
 import type { LoggedLine } from "../../control/mod.ts";
 
-/** How many lines are remembered. */
+/** The number of lines to keep. */
 const mostLines = 300;
-/** How much is told of one line. */
+/** The maximum length of a line. */
 const longest = 4000;
 
 interface Kept {
@@ -21,9 +21,9 @@ interface Kept {
   readonly fields: LogFields;
 }
 
-/** The last lines of a log, as they were logged; they become text when somebody wants to see them. */
+/** The last lines of a log, formatted only when a reader asks for them. */
 export class LogTail {
-  /** What is logged here goes on to the log behind it. */
+  /** Writes to the next log and keeps the line. */
   readonly log: Log;
   readonly #clock: Clock;
   readonly #lines = new Ring<Kept>(mostLines);
@@ -33,12 +33,12 @@ export class LogTail {
     this.log = this.#over(behind, {});
   }
 
-  /** How many lines there were so far. */
+  /** The number of lines so far. */
   get count(): number {
     return this.#lines.count;
   }
 
-  /** The last lines, oldest first; of them those after the first `count` of all. */
+  /** The last lines, oldest first, without the first `count` of all lines. */
   lines(count = 0): LoggedLine[] {
     return this.#lines.since(count).map(({ number, at, level, event, fields }) => {
       const text = formatLogFields(fields);

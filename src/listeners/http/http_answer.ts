@@ -4,14 +4,14 @@ import { joinBytes } from "../../core/mod.ts";
 import { errorPage, type PageResponse, type WholePage } from "../pages/page.ts";
 
 export interface ResponseOptions {
-  /** Of the request; undefined where nobody could read it. */
+  /** The method of the request; undefined for an unreadable request. */
   readonly method: string | undefined;
-  /** Whether another request may follow on the connection. */
+  /** Whether the connection accepts another request. */
   readonly keeps: boolean;
   readonly date: Date;
 }
 
-/** A page as the bytes of a response. */
+/** A page encoded as a response. */
 export function answerBytes(page: WholePage, options: ResponseOptions): Uint8Array<ArrayBuffer> {
   const { status, body } = page;
   const bytes = typeof body === "string" ? encoder.encode(body) : body;
@@ -20,7 +20,7 @@ export function answerBytes(page: WholePage, options: ResponseOptions): Uint8Arr
   return isEmpty || options.method === "HEAD" ? head : joinBytes([head, bytes]);
 }
 
-/** The head alone, with the fields that tell how long the body is. */
+/** The response head, with the framing fields of the body. */
 export function answerHead(
   { status, fields }: PageResponse,
   framing: readonly (readonly [name: string, value: string])[],
@@ -35,24 +35,27 @@ export function answerHead(
 
 const encoder = new TextEncoder();
 
-/** The answer to OPTIONS where it is about the server as a whole (RFC 9110, section 9.3.7). */
+/** The answer to `OPTIONS *` (RFC 9110, section 9.3.7). */
 export const serverWide: WholePage = {
   status: 200,
   fields: [["Allow", "GET, HEAD, POST, OPTIONS"]],
   body: "",
 };
 
-/** The answer to a request that may go no further (RFC 9110, section 7.6.2); TRACE is not reflected, it would show passwords. */
+/**
+ * The answer to a request with Max-Forwards 0 (RFC 9110, section 7.6.2). TRACE is not echoed: it would reveal
+ * passwords.
+ */
 export function lastStation({ method }: RequestHead): WholePage {
   if (method === "OPTIONS") return serverWide;
-  return errorPage(new Http1Problem(501, "Cannot show a request to its sender"));
+  return errorPage(new Http1Problem(501, "Cannot serve TRACE: postern does not echo requests"));
 }
 
-/** The answer to a client of a door with passwords that has none, or a wrong one (RFC 9110, section 11.7.1). */
+/** The answer to a missing or wrong password (RFC 9110, section 11.7.1). */
 export function passwordPage(): WholePage {
   const page = errorPage(
-    new PosternError("auth", "Cannot serve the request without the right user and password", {
-      hint: "put them into the proxy's URL: http://USER:PASSWORD@HOST:PORT",
+    new PosternError("auth", "Cannot serve the request: the user or password is missing or wrong", {
+      hint: "put both in the proxy URL: http://USER:PASSWORD@HOST:PORT",
     }),
   );
   const challenge = ["Proxy-Authenticate", 'Basic realm="postern", charset="UTF-8"'] as const;

@@ -25,15 +25,15 @@ import {
 import type { Origin } from "./http_origin.ts";
 import type { ListenerDeps } from "../listener.ts";
 
-/** A request that was read, and what is to become of it. */
+/** A request that was read and will be forwarded. */
 export interface ForwardedRequest {
   readonly head: RequestHead;
   readonly framing: Framing;
-  /** What Host will say. */
+  /** The value of the Host field. */
   readonly authority: string;
-  /** What the origin is asked for. */
+  /** The request target for the origin. */
   readonly path: string;
-  /** Whether the client's connection may serve another request after it. */
+  /** Whether the client's connection may carry another request. */
   readonly keeps: boolean;
 }
 
@@ -43,23 +43,23 @@ export interface ExchangeParts {
   readonly deps: ListenerDeps;
 }
 
-/** How an exchange ended. */
+/** The outcome of an exchange. */
 export type ExchangeEnd =
   | { readonly kind: "answered"; readonly keepsClient: boolean; readonly keepsOrigin: boolean }
-  /** `reply` is the head of the 101, yet to be sent. */
+  /** `reply` is the head of the 101 response, not sent yet. */
   | { readonly kind: "upgraded"; readonly reply: Uint8Array<ArrayBuffer> }
-  /** No final response has begun: there is still a chance to tell why. */
+  /** No final response has started, so an error response is still possible. */
   | { readonly kind: "unanswered"; readonly error: unknown; readonly mayRepeat: boolean }
-  /** A response has begun and will never be whole. */
+  /** A response has started and stays incomplete. */
   | { readonly kind: "broken"; readonly outcome: "client_gone" | "target_gone"; readonly error: unknown };
 
-/** Requests that may be sent twice (RFC 9110, section 9.2.2). */
+/** Idempotent methods, which may be sent twice (RFC 9110, section 9.2.2). */
 const repeatable: readonly string[] = ["GET", "HEAD", "OPTIONS", "TRACE", "PUT", "DELETE"];
 
-/** Below this size a body is sent with the head in one write. */
+/** A body below this size goes out with the head in one write. */
 const smallBody = 16 * 1024;
 
-/** How much is read of what a client sends before it has its answer. */
+/** How many bytes to read ahead from the client before its answer. */
 const mostAhead = 16 * 1024;
 
 /** One request to an origin and its response; both bodies stream, each with its own backpressure. */
@@ -70,16 +70,16 @@ export class Exchange {
   readonly #request: ForwardedRequest;
   readonly #deps: ListenerDeps;
   readonly #upgrade: string | undefined;
-  /** Set once the client's body has been read to its end. */
+  /** Set once the client's body is completely read. */
   #isRead: boolean;
   #clientError: unknown;
   #originWriteError: unknown;
   #hasClientEnded = false;
-  /** The client is being written to, and may take its time. */
+  /** Set while writing to the client, which may be slow. */
   #isHandingOn = false;
   #isOver = false;
   #linger: Disposable | undefined;
-  /** Ends when nobody reads the client's body any more; never fails. */
+  /** Resolves when nothing reads the client's body any more; never rejects. */
   uploaded: Promise<void> = Promise.resolve();
 
   constructor(client: Conn, messages: Messages, { origin, request, deps }: ExchangeParts) {
@@ -93,7 +93,7 @@ export class Exchange {
   }
 
   async run(): Promise<ExchangeEnd> {
-    // Nobody may be reading of a client that is dropped: it waits for the origin, or has sent much ahead.
+    // No read may be pending on a dropped client, so `onAbort` reports it.
     if ("onAbort" in this.#client) this.#client.onAbort = (reason) => this.#loseClient(reason);
     this.uploaded = this.#upload().then(() => void this.#watchClient());
     try {
@@ -128,18 +128,20 @@ export class Exchange {
   #unanswered(failure: unknown): ExchangeEnd {
     const { isEnded, pending } = this.#origin.messages;
     const hasOnlyClosed = isEnded && pending.length === 0 && !(failure instanceof Http1Problem);
-    // Why it took no request says more.
+    // The failed write explains more than the closed connection.
     const error = (hasOnlyClosed ? this.#originWriteError : undefined) ?? failure;
     return { kind: "unanswered", error: this.#clientError ?? error, mayRepeat: this.#mayRepeat(error) };
   }
 
-  /** Whether the origin closed a connection at rest just when this request was on its way, and may get it again. */
+  /**
+   * Whether the origin closed an idle connection just as this request was sent, so that it may be repeated.
+   */
   #mayRepeat(error: unknown): boolean {
     const { head, framing } = this.#request;
     if (!this.#origin.isReused || this.#clientError !== undefined || error instanceof Http1Problem) {
       return false;
     }
-    // Whoever closed it on our side does not want it made again.
+    // A request that we canceled must not be repeated.
     if (isPosternError(error, "cancelled")) return false;
     return framing.kind === "none" && repeatable.includes(head.method);
   }
@@ -160,7 +162,7 @@ export class Exchange {
       this.#isRead = true;
       if (isChunked) await this.#send(encodeLastChunk(passedTrailers(trailers)));
     } catch (error) {
-      // Half a request must not look whole to the origin.
+      // The origin must not mistake half a request for a complete one.
       this.#clientError =
         error instanceof PosternError && !(error instanceof Http1Problem) && error.code === "protocol"
           ? new Http1Problem(400, error.message, { cause: error })
@@ -170,8 +172,8 @@ export class Exchange {
   }
 
   /**
-   * Reads ahead while the client waits or listens, so that one that goes away does not keep the origin busy. After an
-   * upgrade the relay goes on with the read that runs.
+   * Reads ahead so that a client that leaves does not keep the origin busy. After an upgrade, the relay
+   * continues the pending read.
    */
   async #watchClient(): Promise<void> {
     const messages = this.#messages;
@@ -186,13 +188,18 @@ export class Exchange {
     }
   }
 
-  /** A client that has ended its side may have gone, or wait for the answer: as long as the target goes on, it gets it. */
+  /**
+   * A client that closed its side may have left or may wait for the answer. It gets the answer while the
+   * target keeps sending.
+   */
   #limitSilence(): void {
     this.#linger?.[Symbol.dispose]();
     if (!this.#hasClientEnded || this.#isHandingOn || this.#isOver) return;
     const { deadlines, limits } = this.#deps;
     this.#linger = deadlines.add(limits.halfCloseLinger, () => {
-      this.#loseClient(new PosternError("timeout", "The client had ended and the target said nothing more"));
+      this.#loseClient(
+        new PosternError("timeout", "The client closed its side and the target sent nothing more"),
+      );
     });
   }
 
@@ -201,7 +208,7 @@ export class Exchange {
     this.#origin.finish("client_gone", error);
   }
 
-  /** An origin that takes no more may have answered already: the rest of the body is read and dropped. */
+  /** An origin that stops reading may have answered already, so the rest of the body is read and dropped. */
   async #send(bytes: Uint8Array<ArrayBuffer>): Promise<void> {
     if (this.#originWriteError !== undefined) return;
     try {
@@ -218,27 +225,27 @@ export class Exchange {
 
   #demandPassable({ status }: ResponseHead): void {
     if (status === 101 && this.#upgrade === undefined) {
-      throw this.#impassable("it changes the protocol unasked");
+      throw this.#impassable("it switches to a protocol that was not requested");
     }
     if (status === 407) {
-      throw this.#impassable("it is 407, a proxy's", {
-        hint: "an upstream proxy wants a password: give it to the transport, not to the client",
+      throw this.#impassable("it has status 407, which only a proxy may send", {
+        hint: "an upstream proxy requires a password: set it in the transport, not in the client",
       });
     }
   }
 
   #impassable(reason: string, options: { readonly hint?: string } = {}): Http1Problem {
     const { authority } = this.#request;
-    return new Http1Problem(502, `Cannot pass on the answer of ${authority}`, { reason, ...options });
+    return new Http1Problem(502, `Cannot forward the response of ${authority}`, { reason, ...options });
   }
 
   async #passOn(head: ResponseHead, framing: Framing): Promise<ExchangeEnd> {
     const { method, version } = this.#request.head;
     let outcome: "client_gone" | "target_gone" = "target_gone";
-    /** The head, until it is sent. */
+    /** The head until it is sent. */
     let first: Uint8Array<ArrayBuffer> | undefined;
     try {
-      // A client that is still sending learns now that this is the last answer.
+      // The request body is still arriving, so the response announces the close.
       let receiver: Receiver = { method, version, keeps: this.#request.keeps && this.#isRead };
       const toClient = framingFor(receiver, framing);
       if (toClient.kind === "close") receiver = { ...receiver, keeps: false };

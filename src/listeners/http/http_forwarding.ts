@@ -2,7 +2,7 @@ import type { Framing, HttpVersion, RequestHead, ResponseHead } from "../../wire
 
 type Entries = (readonly [name: string, value: string])[];
 
-/** What concerns one connection only (RFC 9110, section 7.6.1) or is for this door alone; framing is written anew. */
+/** Fields for a single connection (RFC 9110, section 7.6.1) or for this proxy; framing is written again. */
 const hopByHop = [
   "connection",
   "proxy-connection",
@@ -16,7 +16,7 @@ const hopByHop = [
   "proxy-authentication-info",
 ];
 
-/** The protocol that a request wants to change to; h2c is not passed on, since its settings are hop-by-hop. */
+/** The protocols to which a request wants to upgrade. Drops h2c: its settings are hop-by-hop. */
 export function upgradeOf({ version, fields }: RequestHead, framing: Framing): string | undefined {
   if (version !== "1.1" || framing.kind !== "none" || !fields.tokens("connection").includes("upgrade")) {
     return undefined;
@@ -26,7 +26,7 @@ export function upgradeOf({ version, fields }: RequestHead, framing: Framing): s
   return passed.length > 0 ? passed.join(", ") : undefined;
 }
 
-/** How many more may pass a request on (RFC 9110, section 7.6.2); undefined where nobody counts. */
+/** The remaining number of forwards (RFC 9110, section 7.6.2); undefined without a limit. */
 export function maxForwards({ method, fields }: RequestHead): number | undefined {
   if (method !== "TRACE" && method !== "OPTIONS") return undefined;
   const value = fields.get("max-forwards") ?? "";
@@ -34,8 +34,8 @@ export function maxForwards({ method, fields }: RequestHead): number | undefined
 }
 
 /**
- * The fields of a request as the origin gets them. No Via is added: this door belongs to the client's own machine,
- * and there are servers that stop compressing for whoever names a proxy.
+ * The request fields for the origin. Adds no Via: the proxy is on the client's own machine, and some servers
+ * disable compression when they see one.
  */
 export function requestFields(
   head: RequestHead,
@@ -45,7 +45,7 @@ export function requestFields(
   const hops = maxForwards(head);
   const fields = hops === undefined ? head.fields : head.fields.with("Max-Forwards", String(hops - 1));
   const dropped = [...hopByHop, ...fields.tokens("connection"), "host"];
-  // A client of HTTP/1.0 cannot read the 100 that it would get.
+  // An HTTP/1.0 client cannot read the 100 response.
   if (version === "1.0") dropped.push("expect");
   const entries: Entries = [["Host", authority], ...fields.without(dropped)];
   const options: string[] = [];
@@ -64,21 +64,24 @@ export function requestFields(
   return entries;
 }
 
-/** What the client's side of an answer depends on. */
+/** The properties of the client that shape its response. */
 export interface Receiver {
   readonly method: string;
   readonly version: HttpVersion;
-  /** Whether the connection may serve another request after this one. */
+  /** Whether the connection accepts another request. */
   readonly keeps: boolean;
 }
 
-/** How a body gets to the client: one without a known end is chunked, so that a broken one never looks whole. */
+/**
+ * The framing of a body for the client. A body of unknown length is chunked, so that the client can detect
+ * truncation.
+ */
 export function framingFor({ version }: Receiver, framing: Framing): Framing {
   const isUnknown = framing.kind === "chunked" || framing.kind === "close";
   return isUnknown ? { kind: version === "1.1" ? "chunked" : "close" } : framing;
 }
 
-/** The fields of a response as the client gets them. */
+/** The response fields for the client. */
 export function responseFields(head: ResponseHead, receiver: Receiver, framing: Framing): Entries {
   const entries: Entries = passedOn(head);
   if (framing.kind === "chunked") entries.push(["Transfer-Encoding", "chunked"]);
@@ -94,7 +97,7 @@ export function responseFields(head: ResponseHead, receiver: Receiver, framing: 
   return entries;
 }
 
-/** The fields of an interim response; of 101 with the protocol that it changes to. */
+/** The fields of an interim response; a 101 keeps its protocol. */
 export function interimFields(head: ResponseHead): Entries {
   const entries = passedOn(head);
   if (head.status !== 101) return entries;
@@ -102,7 +105,7 @@ export function interimFields(head: ResponseHead): Entries {
   return [...entries, ["Upgrade", upgrade], ["Connection", "Upgrade"]];
 }
 
-/** The trailers that may be passed on: none that frames, routes or signs in (RFC 9110, section 6.5.1). */
+/** The trailers to forward: none for framing, routing or authentication (RFC 9110, section 6.5.1). */
 export function passedTrailers(trailers: RequestHead["fields"]): Entries {
   return [
     ...trailers.without([...hopByHop, ...trailers.tokens("connection"), "host", "trailer", "authorization"]),

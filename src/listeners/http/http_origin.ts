@@ -1,14 +1,14 @@
 import { type Dialed, Messages } from "../../core/mod.ts";
 
-/** A connection to the server that a client's requests are for; it is kept from one request to the next. */
+/** A connection to the origin server, reused for the client's next request. */
 export class Origin {
-  /** The target and the user it was dialled for. */
+  /** The target and the user of the connection. */
   readonly key: string;
-  /** The generation of the plan it was dialled by: another plan may lead elsewhere or nowhere. */
+  /** The generation of the plan that dialed it: another plan may have another route. */
   readonly generation: number | undefined;
   readonly dialed: Dialed;
   readonly messages: Messages;
-  /** Whether it has served a request before: then it may be stale. */
+  /** Whether it has served a request before and may therefore be stale. */
   isReused = false;
   #isOver = false;
   #isResting = false;
@@ -20,12 +20,12 @@ export class Origin {
     this.messages = new Messages(dialed.conn, { initial: 2048 });
   }
 
-  /** Whether it may be asked; one that has closed or spoken unasked may not. */
+  /** Whether it can take a request; false after the server closed it or sent unrequested bytes. */
   get isUsable(): boolean {
     return !this.#isOver;
   }
 
-  /** Waits for the next request, or for the server to close. */
+  /** Keeps the connection idle until the next request or until the server closes it. */
   rest(): void {
     this.isReused = true;
     if (this.messages.pending.length > 0 || this.messages.isEnded) return this.finish("done");
@@ -33,11 +33,11 @@ export class Origin {
     const spoke = (error?: unknown) => {
       if (this.#isResting) this.finish("done", error);
     };
-    // A read runs while nothing is asked, to notice when the server closes; the next answer is read by the same one.
+    // A pending read notices when the server closes; the same read receives the next answer.
     void this.messages.fill().then(() => spoke(), spoke);
   }
 
-  /** Ends the rest: what comes from now on is an answer. */
+  /** Ends the idle state: the next bytes are an answer. */
   wake(): void {
     this.#isResting = false;
   }
@@ -47,7 +47,7 @@ export class Origin {
     this.dialed.tally.up += bytes.length;
   }
 
-  /** Ends the record and drops the connection, once. */
+  /** Ends the record and closes the connection, once. */
   finish(outcome: string, error?: unknown): void {
     if (this.#isOver) return;
     this.#isOver = true;

@@ -19,8 +19,8 @@ import type { ListenerDeps, ServeOptions } from "../listener.ts";
 import { tunnel } from "./tunnel.ts";
 
 /**
- * Serves one client of an HTTP proxy (RFC 9110, RFC 9112): CONNECT, requests in absolute form one after another,
- * and pages for requests in origin form, mixed on one connection.
+ * Serves one client of an HTTP proxy (RFC 9110, RFC 9112). One connection may mix CONNECT, requests in
+ * absolute form, and pages for requests in origin form.
  */
 export async function serveHttpProxy(
   client: Conn,
@@ -52,7 +52,7 @@ class HttpSession {
   readonly #client: ServedConnection;
   readonly #deps: ListenerDeps;
   readonly #options: ServeOptions;
-  /** The connection that the last request went to. */
+  /** The origin connection of the last request. */
   #origin: Origin | undefined;
 
   constructor(client: ServedConnection, deps: ListenerDeps, options: ServeOptions) {
@@ -79,7 +79,7 @@ class HttpSession {
     this.#origin = undefined;
   }
 
-  /** Serves one request; whether another one may follow. */
+  /** Serves one request; returns whether another may follow. */
   async #serve(head: RequestHead): Promise<boolean> {
     try {
       const user = await this.#signedIn(head);
@@ -88,13 +88,13 @@ class HttpSession {
       const framing = requestFraming(head);
       if (wanted.form === "authority") return await this.#connect(wanted.target, user);
       if (wanted.form !== "absolute") {
-        throw new Http1Problem(400, "Cannot serve a request for this server: it is a proxy", {
-          hint: "use it as a proxy: curl -x http://HOST:PORT http://example.com/",
+        throw new Http1Problem(400, "Cannot serve this request: the listener is a proxy, not a web server", {
+          hint: "use the address as a proxy: curl -x http://HOST:PORT http://example.com/",
         });
       }
       if (wanted.scheme !== "http" && wanted.scheme !== "ws") {
-        throw new Http1Problem(501, `Cannot fetch ${wanted.scheme} URLs for a client`, {
-          hint: `ask for CONNECT ${formatTarget(wanted.target)} and speak to the server through it`,
+        throw new Http1Problem(501, `Cannot forward ${wanted.scheme} URLs`, {
+          hint: `use CONNECT ${formatTarget(wanted.target)} instead`,
         });
       }
       if (maxForwards(head) === 0) return await this.#client.answer(lastStation(head), head);
@@ -107,7 +107,7 @@ class HttpSession {
     }
   }
 
-  /** The user's name; undefined where nobody is asked, false where the password is wrong or missing. */
+  /** The user name; undefined without authentication, false for a wrong or missing password. */
   async #signedIn({ fields }: RequestHead): Promise<string | undefined | false> {
     const { auth } = this.#deps;
     if (!auth) return undefined;
@@ -138,13 +138,13 @@ class HttpSession {
         return await this.#upgrade(origin, end.reply);
       case "broken":
         this.dropOrigin(end.outcome, end.error);
-        // An abrupt end is the only way left to say that the body is not whole.
+        // Only an abrupt end tells the client that the body is incomplete.
         this.#client.conn.abort(end.error);
         await exchange.uploaded;
         return false;
       case "unanswered":
         this.dropOrigin("target_gone", end.error);
-        // A server may close a connection at rest just when the next request is on its way.
+        // The server closed an idle connection just as the request was sent.
         if (end.mayRepeat) {
           return await this.#forward(request, target, user);
         }
@@ -162,7 +162,8 @@ class HttpSession {
       return false;
     }
     const deadline = this.#deps.deadlines.add(1000, () => this.dropOrigin("done"));
-    // All that the client sent has been read: an origin that answers without taking it must not hold up the next request.
+    // The client's request is read completely. An origin that answers without reading it must not delay the
+    // next request.
     await exchange.uploaded;
     deadline[Symbol.dispose]();
     if (keepsOrigin) this.#origin?.rest();
@@ -182,7 +183,7 @@ class HttpSession {
 
   async #originFor(target: Target, user: string | undefined): Promise<Origin> {
     const key = `${user ?? ""}@${formatTarget(target)}`;
-    // Read before the dial: a reload meanwhile is a reason to dial again.
+    // Read before the dial: a reload during the dial requires another dial.
     const generation = this.#deps.generation?.();
     if (this.#origin?.key === key && this.#origin.generation === generation && this.#origin.isUsable) {
       this.#origin.wake();

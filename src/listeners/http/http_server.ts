@@ -27,32 +27,32 @@ export interface PageDeps {
   readonly clock: Clock;
   readonly deadlines: Deadlines;
   readonly log: Log;
-  /** In ms: how long a request may take to arrive (10 s), and how long a connection may do nothing (60 s). */
+  /** Time limit for a request (default: 10 s) and for an idle connection (default: 60 s), in ms. */
   readonly limits?: { readonly handshake?: number; readonly keepAlive?: number } | undefined;
 }
 
 export interface ServePagesOptions {
-  /** Handed to the pages. Whoever accepted the client drops it at that moment. */
+  /** Passed to the pages. The code that aborts it also drops the client. */
   readonly signal: AbortSignal;
-  /** Ends when no new requests are wanted: a connection that waits is dropped, one at work closes after its answer. */
+  /** Aborts when the listener drains: an idle connection is closed, a busy one closes after its answer. */
   readonly draining?: AbortSignal;
-  /** As `ServeOptions` has it. */
+  /** See `ServeOptions`. */
   readonly unheard?: Unheard;
-  /** `door` unless told. */
+  /** Default: `listener`. */
   readonly access?: PageAccess;
 }
 
 const mostBody = 64 * 1024;
 const none = new Uint8Array();
 
-/** Whether a request is for this very server, and not for a proxy. */
+/** Whether a request is for a page of the listener, not for the proxy. */
 export function isForPages({ method, target }: RequestHead): boolean {
   return target.startsWith("/") || (target === "*" && method === "OPTIONS");
 }
 
 /**
- * Serves requests for pages, beginning with `firstHead` if it has been read already. Answers the first head that is
- * not for the pages, or undefined when the connection is over; the caller disposes it.
+ * Serves requests for pages, starting with `firstHead` if it was already read. Returns the first head that is
+ * not for a page, or undefined at the end of the connection. The caller disposes the connection.
  */
 export async function servePages(
   conn: Conn,
@@ -74,7 +74,7 @@ export async function servePages(
   return head;
 }
 
-/** Serves a client that may ask for pages and nothing else, until it is gone. */
+/** Serves a client that may only request pages, until the connection ends. */
 export async function serveOnlyPages(
   conn: Conn,
   messages: Messages,
@@ -86,9 +86,13 @@ export async function serveOnlyPages(
     const other = await servePages(conn, messages, undefined, pages, deps, options);
     if (!other) return;
     const server = new PageServer(conn, messages, deps, options);
-    await server.refuse(new PosternError("usage", "Cannot serve as a proxy here", { hint: "ask for /path" }));
+    await server.refuse(
+      new PosternError("usage", "Cannot serve as a proxy on this listener", {
+        hint: "request a path, not a URL",
+      }),
+    );
   } catch (error) {
-    // What is our own fault has been logged where it happened.
+    // Internal errors were logged where they happened.
     deps.log.debug("client.gone", { client: conn.peer, reason: describe(error) });
   } finally {
     await conn[Symbol.asyncDispose]();
@@ -112,7 +116,7 @@ class PageServer {
     this.#idle = deps.limits?.keepAlive ?? 60_000;
   }
 
-  /** The next request; undefined when the client has ended, waited too long, or was told that its head is wrong. */
+  /** The next request; undefined when the client closed, was idle too long, or sent an invalid head. */
   async nextHead(): Promise<RequestHead | undefined> {
     const { unheard } = this.#options;
     unheard?.add(this.#conn);
@@ -128,7 +132,7 @@ class PageServer {
     }
   }
 
-  /** Answers one request; false when the connection must not be used for another one. */
+  /** Answers one request; false if the connection must close. */
   async answer(head: RequestHead, pages: Pages): Promise<boolean> {
     let keep = isPersistent(head);
     let response: PageResponse;
@@ -141,7 +145,7 @@ class PageServer {
       };
       response = head.target === "*" ? serverWide : await this.#ask(pages, request);
     } catch (error) {
-      // The body was not read to its end, so that nobody knows where the next request would begin.
+      // The body was not read completely, so the start of the next request is unknown.
       if (!(error instanceof Http1Problem)) throw error;
       keep = false;
       response = errorPage(error);
@@ -155,7 +159,7 @@ class PageServer {
     await this.end();
   }
 
-  /** Lets the client read the last answer, and closes. */
+  /** Lets the client read the last answer, then closes. */
   async end(): Promise<void> {
     await lastWords(this.#conn, this.#messages, none, { deps: this.#deps });
   }
@@ -169,7 +173,7 @@ class PageServer {
   async #body(head: RequestHead): Promise<Uint8Array<ArrayBuffer>> {
     const framing = requestFraming(head);
     const isTooLarge = framing.kind === "length" && framing.length > mostBody;
-    // A client of HTTP/1.0 knows no interim answers (RFC 9110, section 10.1.1).
+    // An HTTP/1.0 client does not know interim responses (RFC 9110, section 10.1.1).
     const mayWait = head.version === "1.1" && head.fields.tokens("expect").includes("100-continue");
     if (framing.kind !== "none" && !isTooLarge && mayWait) {
       await this.#write(encodeResponseHead({ status: 100, fields: [] }));
@@ -208,7 +212,7 @@ class PageServer {
     return keeps;
   }
 
-  /** A stream that fails must not look as if it had ended: the connection is dropped. */
+  /** Aborts the connection after a failed stream, so that the client does not take it for complete. */
   async #sendStream(
     stream: AsyncIterable<Uint8Array>,
     hasBody: boolean,
@@ -238,7 +242,7 @@ class PageServer {
 
   async #within<T>(ms: number, what: string, work: () => Promise<T>): Promise<T> {
     const deadline = this.#deps.deadlines.add(ms, () => {
-      this.#conn.abort(new PosternError("timeout", `Cannot wait for ${what} any longer: ${ms} ms passed`));
+      this.#conn.abort(new PosternError("timeout", `Cannot wait longer than ${ms} ms for ${what}`));
     });
     try {
       return await work();

@@ -5,9 +5,9 @@ const longest = 1000;
 const mostDrained = 256 * 1024;
 
 /**
- * Sends the last bytes of a connection, lets the client read them, and disposes it. Closing over input that
- * nobody has read resets a connection, and the answer would be lost: so that input is drained for a while.
- * `reading` is whoever reads that input now, to be waited for first.
+ * Sends the last bytes of a connection, lets the client read them, and disposes the connection. Closing with
+ * unread input would reset the connection and lose those bytes, so the input is drained for a while. Waits
+ * first for `reading`, the current reader of that input.
  */
 export async function lastWords(
   client: Conn,
@@ -19,13 +19,13 @@ export async function lastWords(
   },
 ): Promise<void> {
   const deadline = deps.deadlines.add(longest, () => {
-    client.abort(new PosternError("timeout", "Cannot wait for the client to close any longer"));
+    client.abort(new PosternError("timeout", "Cannot wait longer for the client to close"));
   });
   try {
     if (bytes.length > 0) await client.write(bytes);
     await client.closeWrite();
     await reading;
-    // First what has been read already: a full buffer would take no more.
+    // First the buffered bytes: a full buffer could not be filled.
     let drained = messages.take(mostDrained).length;
     while (drained < mostDrained && await messages.fill()) drained += messages.take(mostDrained).length;
   } catch (error) {

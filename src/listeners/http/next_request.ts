@@ -3,20 +3,20 @@ import { PosternError } from "../../words/mod.ts";
 
 export interface NextRequestOptions {
   readonly deadlines: Deadlines;
-  /** How long the client may do nothing, in ms. */
+  /** How long the client may stay idle, in ms. */
   readonly idle: number;
-  /** Ends when no further request is wanted. */
+  /** Aborts when no further request is accepted. */
   readonly draining: AbortSignal | undefined;
 }
 
-/** Waits for the first byte of another request; false when the client has ended or is let go. */
+/** Waits for the first byte of the next request; false when the client has closed or the wait has ended. */
 export async function isAskedAgain(
   client: Conn,
   messages: Messages,
   { deadlines, idle, draining }: NextRequestOptions,
 ): Promise<boolean> {
   if (draining?.aborted) return false;
-  const enough = new PosternError("cancelled", "No further request is wanted on this connection");
+  const enough = new PosternError("cancelled", "The connection accepts no further request");
   const drop = () => client.abort(enough);
   using _draining = whenAborted(draining, drop);
   using _deadline = deadlines.add(idle, drop);

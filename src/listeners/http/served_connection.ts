@@ -10,13 +10,13 @@ import { errorPage, type WholePage } from "../pages/page.ts";
 const keepAlive = 60_000;
 
 export interface AnswerOptions {
-  /** Whoever still reads the request's body. */
+  /** The pending read of the request's body. */
   readonly reading?: Promise<void> | undefined;
-  /** Whether no other request is wanted on this connection. */
+  /** Whether the connection closes after this answer. */
   readonly isLast?: boolean;
 }
 
-/** The client's side of an HTTP connection: its requests one by one, and the answers that the door gives itself. */
+/** The client side of an HTTP connection: reads its requests and sends answers of the proxy itself. */
 export class ServedConnection {
   readonly conn: Conn;
   readonly messages: Messages;
@@ -31,8 +31,8 @@ export class ServedConnection {
   }
 
   /**
-   * The next request; undefined when the client has ended, was idle for too long, or was told that its head is wrong.
-   * `deadline` is that of the first one.
+   * The next request; undefined when the client closed, was idle too long, or sent an invalid head.
+   * `deadline` applies to the first request.
    */
   async next(deadline?: Disposable): Promise<RequestHead | undefined> {
     if (!deadline && this.messages.pending.length === 0 && !await this.#isAskedAgain()) return undefined;
@@ -40,7 +40,7 @@ export class ServedConnection {
     try {
       return await this.messages.read(decodeRequestHead);
     } catch (error) {
-      // A client that left in the middle of a head may still be reading the answer before.
+      // A client that left in the middle of a head may still be reading the previous answer.
       if (this.messages.isEnded) return undefined;
       if (!(error instanceof Http1Problem)) throw error;
       await this.refuse(error, undefined);
@@ -50,19 +50,21 @@ export class ServedConnection {
     }
   }
 
-  /** Answers with what went wrong; whether another request may follow. */
+  /** Answers with the error; returns whether another request may follow. */
   async refuse(error: unknown, head: RequestHead | undefined, reading?: Promise<void>): Promise<boolean> {
     const { code, detail } = asPosternError(error);
     const isFull = detail === "overloaded";
     const fields = { client: this.conn.peer, protocol: "http", reason: describe(error) };
     if (error instanceof Http1Problem && error.status < 500) this.#deps.log.info("client.refused", fields);
     else if (code === "internal" && !isFull) this.#deps.log.error("client.failed", fields);
-    // What follows a CONNECT is for its target, and must never be read as a request.
+    // Bytes after a CONNECT are for its target and must never be read as a request.
     const isLast = isFull || head?.method === "CONNECT";
     return await this.answer(errorPage(error), head, { isLast, reading });
   }
 
-  /** Answers for the door itself; whether another request may follow, which nobody can tell without a head. */
+  /**
+   * Sends an answer of the proxy itself; returns whether another request may follow (never without a head).
+   */
   async answer(
     page: WholePage,
     head: RequestHead | undefined,
@@ -96,7 +98,7 @@ export class ServedConnection {
   }
 }
 
-/** Whether bytes that belong to this request, which was not read to its end, may be ahead of the next one. */
+/** Whether unread bytes of this request may precede the next one. */
 function hasMore({ method, fields }: RequestHead, messages: Messages): boolean {
   if (method === "CONNECT") return messages.pending.length > 0;
   return fields.has("content-length") || fields.has("transfer-encoding");

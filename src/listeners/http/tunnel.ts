@@ -2,21 +2,23 @@ import { type Conn, type Dialed, type Messages, relay, whenAborted } from "../..
 import type { ListenerDeps } from "../listener.ts";
 
 export interface TunnelOptions {
-  /** What tells the client that it is connected; empty where nothing does. */
+  /** The success reply for the client; may be empty. */
   readonly reply: Uint8Array<ArrayBuffer>;
-  /** Has what the client sent along with its request. */
+  /** Holds early bytes of the client. */
   readonly messages: Messages;
   readonly signal: AbortSignal;
 }
 
-/** Tells the client that it is connected, gives the target what came early, relays, and ends the record. */
+/**
+ * Confirms the connection to the client, sends its early bytes to the target, relays, and ends the record.
+ */
 export async function tunnel(
   client: Conn,
   dialed: Dialed,
   { deps, reply, messages, signal }: TunnelOptions & { deps: ListenerDeps },
 ): Promise<void> {
   const { conn: target, tally } = dialed;
-  // Where a read of a long dial still runs, the relay goes on with that.
+  // After a long dial a read may be pending, which the relay continues.
   const from = messages.isReading ? messages.goOn() : client;
   const early = messages.isReading ? none : messages.rest();
   let failed: "client_gone" | "target_gone" = "client_gone";
@@ -38,11 +40,11 @@ export async function tunnel(
     return dialed.finish(signal.aborted ? "cancelled" : failed, error);
   }
   const { halfCloseLinger } = deps.limits;
-  // At the end of the signal the client is dropped, and the relay with it: thousands of relays that listen to one signal
-  // would make each new one walk along a long list.
+  // Aborting the signal drops the client and with it the relay. Thousands of relays on one signal would slow
+  // down each new listener.
   const isTold = "onAbort" in from && "onAbort" in target;
   const options = { clock: deps.clock, tally, halfCloseLinger, ...(isTold ? {} : { signal }) };
-  // Not awaited: this function must not stay suspended for as long as the connection lives.
+  // Not awaited: this function must not stay suspended while the connection lives.
   return relay(from, target, options).then(({ outcome, error }) => {
     if (signal.aborted && outcome !== "done") dialed.finish("cancelled", signal.reason);
     else dialed.finish(outcome, error);

@@ -6,7 +6,7 @@ import { foreignRefusal } from "./page_access.ts";
 
 type AdminDeps = PageDeps & { readonly pages?: Pages | undefined };
 
-/** Serves one client of the `admin` listener: health and metrics for every client that reaches it, and nothing else. */
+/** Serves one client of the `admin` listener: only health and metrics, for every client that reaches it. */
 export async function serveAdmin(
   client: Conn,
   messages: Messages,
@@ -18,8 +18,8 @@ export async function serveAdmin(
 }
 
 /**
- * What serves an `admin` listener by where it is bound. On loopback a web site could ask through a browser of this
- * machine, so Host and Origin must be local there.
+ * The handler of an `admin` listener. On loopback it requires a local Host and Origin: a website could
+ * otherwise send requests through a browser on this machine.
  */
 export function serveAdminAt(endpoint: Endpoint): typeof serveAdmin {
   if ("path" in endpoint || !isLoopbackHost(endpoint.host)) return serveAdmin;

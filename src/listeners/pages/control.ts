@@ -9,15 +9,15 @@ import { closePage, explainPage, forPrograms, pacType } from "./pages.ts";
 import { findRoute, handlerFor, type PageRoute } from "./page_routes.ts";
 import type { PageSource } from "./page_source.ts";
 
-/** Grows when a client of before would misread an answer. */
+/** Incremented when an older client would misread an answer. */
 export const controlProtocol = 1;
 
 export interface ControlOptions {
-  /** Demanded where no directory's mode keeps others away: on loopback TCP. */
+  /** Required on loopback TCP, where no directory mode keeps other users out. */
   readonly token?: string | undefined;
 }
 
-/** What the command line asks a running door, as JSON under `/v1/`. */
+/** The control API of a running instance: JSON under `/v1/`. */
 export function createControl(source: PageSource, { token }: ControlOptions = {}): Pages {
   const routes = controlRoutes(source);
   return async (request, { signal }) => {
@@ -27,9 +27,13 @@ export function createControl(source: PageSource, { token }: ControlOptions = {}
     const found = findRoute(routes, request.path);
     if (!found) {
       return errorJson(
-        new PosternError("usage", `Cannot answer ${request.path}: this door knows it not`, {
-          hint: "the door may be of another version than this postern: postern version; postern status",
-        }),
+        new PosternError(
+          "usage",
+          `Cannot answer ${request.path}: the instance does not support this request`,
+          {
+            hint: "the instance may run another version: compare postern version and postern status",
+          },
+        ),
       );
     }
     return await forPrograms(handlerFor(found.route, request.method))(request, {
@@ -47,7 +51,7 @@ export type ServeControl = (
   options: ServePagesOptions,
 ) => Promise<void>;
 
-/** What serves the clients of a control socket, for `serveDoor`. */
+/** The handler of a control socket, for `serveListener`. */
 export function serveControl(control: Pages): ServeControl {
   return (client, messages, deps, options) =>
     serveOnlyPages(client, messages, control, deps, { ...options, access: "control" });
@@ -100,21 +104,23 @@ function controlRoutes(source: PageSource): readonly PageRoute<"control">[] {
   ];
 }
 
-/** Where browsers of this machine reach the door. */
+/** The address under which browsers on this machine reach the instance. */
 function authorityOf(source: PageSource): string {
   return formatTarget(targetOf(new URL(source.env({ credentials: false }).http)));
 }
 
-/** A door for SOCKS only has no page that a browser could show. */
+/** Throws if the instance has only SOCKS listeners, which have no status page. */
 function demandHttp(source: PageSource): void {
   if (source.env({ credentials: false }).http.startsWith("http:")) return;
-  throw new PosternError("config", "Cannot tell where the page is: the door speaks SOCKS only", {
+  throw new PosternError("config", "Cannot open the status page: the instance has only SOCKS listeners", {
     exit: 1,
-    hint: "add a listener: listen.mixed; or look at the door with: postern top",
+    hint: "add a listener: listen.mixed; or use: postern top",
   });
 }
 
-/** A program of this machine that knows the token, and not a web page that a browser of it shows. */
+/**
+ * Whether the request comes from a program on this machine with the token, not from a web page in a browser.
+ */
 async function isTrusted(request: PageRequest, token: string): Promise<boolean> {
   const { fields } = request;
   if (fields.has("origin") || fields.has("sec-fetch-site")) return false;

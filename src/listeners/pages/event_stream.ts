@@ -2,18 +2,18 @@ import { PosternError } from "../../words/mod.ts";
 import { errorJson, type PageResponse } from "./page.ts";
 import type { WatchUpdate } from "../../control/mod.ts";
 
-/** The media type of a stream of events (HTML Standard, section 9.2). */
+/** The media type of server-sent events (HTML Standard, section 9.2). */
 const eventStreamType = "text/event-stream";
 
-/** All who watch are told the same steps: each is written once. */
+/** All watchers get the same steps, so each step is encoded once. */
 const written = new WeakMap<WatchUpdate, Uint8Array>();
 const encoder = new TextEncoder();
 
-/** What happens at a door as server-sent events, each a line of JSON; 503 where too many watch. */
+/** The updates of an instance as server-sent events, each one line of JSON; 503 with too many watchers. */
 export function eventsPage(watched: AsyncIterable<WatchUpdate> | undefined): PageResponse {
   if (!watched) {
-    const error = new PosternError("refused", "Cannot watch this door: too many watch it already", {
-      hint: "close the page or postern top somewhere else",
+    const error = new PosternError("refused", "Cannot watch this instance: it has too many watchers", {
+      hint: "close another status page or postern top",
     });
     return { ...errorJson(error), status: 503 };
   }

@@ -8,7 +8,7 @@ export class Html {
   }
 }
 
-/** A template whose parts are escaped, unless they are `Html` already; so that forgetting it is not possible. */
+/** A template that escapes every part except `Html`, so that no part stays unescaped by mistake. */
 export function html(
   strings: TemplateStringsArray,
   ...parts: readonly (string | number | Html | readonly Html[])[]

@@ -35,8 +35,8 @@ const scripts: Readonly<Record<string, string>> = {
 };
 
 /**
- * The live page. It holds nothing of the door but the token, and that only where `token` is given; without it the page
- * asks for one. Scripts and styles run only with this answer's own nonce, so that nothing shown can bring its own.
+ * The live page. Contains no data of the instance except the token, if given; otherwise the page asks for a
+ * token. Scripts and styles need the nonce of this response, so injected ones do not run.
  */
 export function livePage(token: string | undefined): WholePage {
   const nonce = btoa(String.fromCharCode(...crypto.getRandomValues(new Uint8Array(16))));
@@ -59,7 +59,7 @@ export function livePage(token: string | undefined): WholePage {
   };
 }
 
-/** A part of the page by its name: it is the same for everyone. */
+/** A file of the page by name; the same for every client. */
 export function livePart(name: string): WholePage | undefined {
   if (name === "page.css") return part(style, "text/css");
   const script = Object.hasOwn(scripts, name) ? scripts[name] : undefined;

@@ -3,13 +3,16 @@ import { isLoopbackHost } from "../../words/mod.ts";
 import { parseAuthority } from "../../wire/mod.ts";
 import { type PageRequest, type PageResponse, textPage } from "./page.ts";
 
-/** Who may see a page: anyone, a program of this machine, one with the token, or also who sees the admin listener. */
+/**
+ * Access to a page: everyone, clients on this machine, clients with the token, or also clients of the admin
+ * listener.
+ */
 export type PageNeed = "anyone" | "local" | "token" | "metrics";
 
 /**
- * Why a request may not see a page, or undefined when it may. A browser of this machine can be made to ask us by any
- * web site it visits: by a name of the site that resolves to us (so Host must be a loopback one), or by a script or
- * form there (so what a browser says about the asking page must be ourselves).
+ * Returns the refusal of a request, or undefined if access is allowed. A website can make a local browser
+ * send requests to us. With a name that resolves to us (DNS rebinding), Host is not a loopback name. From a
+ * script or form, the browser reports a foreign origin.
  */
 export async function refusal(
   request: PageRequest,
@@ -23,19 +26,22 @@ export async function refusal(
   }
   const foreign = foreignRefusal(request);
   if (foreign || need === "local" || await hasToken(request, token)) return foreign;
-  const page = textPage("Needs the door's token", 401);
+  const page = textPage("This page requires the token of the instance", 401);
   return { ...page, fields: [...page.fields, ["WWW-Authenticate", 'Bearer realm="postern"']] };
 }
 
-/** Why a request may come from a web site that a browser of this machine shows; undefined when it does not. */
+/** The refusal of a request that may come from a website in a local browser; otherwise undefined. */
 export function foreignRefusal(request: PageRequest): PageResponse | undefined {
   const host = request.fields.get("host");
-  // A client of HTTP/1.0 without Host is no browser.
-  if (host !== undefined && !isLocal(host)) return textPage("Not for this host", 403);
-  return isForeign(request, host ?? "") ? textPage("Not for another site's pages", 403) : undefined;
+  // An HTTP/1.0 client without Host is not a browser.
+  if (host !== undefined && !isLocal(host)) return textPage("Host not allowed", 403);
+  return isForeign(request, host ?? "") ? textPage("Cross-site request not allowed", 403) : undefined;
 }
 
-/** Whether a request brings the token: in `Postern-Token` or as a bearer, never in the URL, which others may write down. */
+/**
+ * Whether a request has the token in `Postern-Token` or as a bearer token. Not in the URL, which programs may
+ * log.
+ */
 export async function hasToken({ fields }: PageRequest, token: string): Promise<boolean> {
   const bearer = /^bearer +(\S+)$/i.exec(fields.get("authorization") ?? "")?.[1];
   const given = fields.get("postern-token") ?? bearer;
@@ -46,7 +52,7 @@ function isLocal(host: string): boolean {
   try {
     return isLoopbackHost(parseAuthority(host, 80).host);
   } catch {
-    // Whatever that Host means, it does not mean us.
+    // An invalid Host is not ours.
     return false;
   }
 }
@@ -58,7 +64,7 @@ function isForeign({ fields }: PageRequest, host: string): boolean {
   return origin !== undefined && origin.toLowerCase() !== `http://${host.toLowerCase()}`;
 }
 
-/** Compares digests, so that the time taken tells nothing about the token. */
+/** Compares digests, so that the duration reveals nothing about the token. */
 async function isSame(given: string, token: string): Promise<boolean> {
   if (token === "") return false;
   const [a, b] = await Promise.all([sha256(given), sha256(token)]);

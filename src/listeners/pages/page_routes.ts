@@ -1,21 +1,21 @@
 import { type PageRequest, type PageResponse, textPage } from "./page.ts";
 
-/** Answers one page; `parts` are what the path's `*` stood for. */
+/** Answers one page; `parts` are the values of `*` in the path. */
 export type PageHandler = (
   request: PageRequest,
   options: { signal: AbortSignal; parts: readonly string[] },
 ) => PageResponse | Promise<PageResponse>;
 
-/** A path, who may see it, and what it does by method; HEAD is GET without the body. */
+/** A path with its access and its methods; HEAD is GET without the body. */
 export interface PageRoute<Need> {
-  /** `*` stands for one part. */
+  /** `*` matches one part. */
   readonly path: string;
   readonly need: Need;
   readonly GET?: PageHandler;
   readonly POST?: PageHandler;
 }
 
-/** The route of a path, with what its `*` stood for. */
+/** The route of a path, with the values of `*`. */
 export function findRoute<Need>(
   routes: readonly PageRoute<Need>[],
   path: string,
@@ -28,7 +28,7 @@ export function findRoute<Need>(
   return undefined;
 }
 
-/** The handler of a method, or the 405 that names the others. */
+/** The handler of a method, or one that answers 405. */
 export function handlerFor(route: PageRoute<unknown>, method: string): PageHandler {
   const handler = method === "GET" || method === "HEAD"
     ? route.GET
@@ -37,7 +37,7 @@ export function handlerFor(route: PageRoute<unknown>, method: string): PageHandl
     : undefined;
   const allow = [...(route.GET ? ["GET", "HEAD"] : []), ...(route.POST ? ["POST"] : [])].join(", ");
   return handler ?? (() => {
-    const page = textPage(`Cannot ${method} here: only ${allow}`, 405);
+    const page = textPage(`Cannot use ${method} here: the path supports only ${allow}`, 405);
     return { ...page, fields: [...page.fields, ["Allow", allow]] };
   });
 }

@@ -10,41 +10,41 @@ import type {
   WatchUpdate,
 } from "../../control/mod.ts";
 
-/** What the pages and the control socket ask of the running door; the app implements it. */
+/** The data and actions of a running instance for the pages and the control socket; the app implements it. */
 export interface PageSource {
-  /** What a browser must bring to see more than that a door runs here. New at every start. */
+  /** The token for everything beyond the locked page. New at every start. */
   readonly token: string;
   health(): InstancePhase;
   metrics(): readonly Metric[];
   status(): Status;
   connections(): readonly ConnectionInfo[];
-  /** Tells what happens until nobody listens or the door closes; undefined when too many watch already. */
+  /** Updates until the reader stops or the instance stops; undefined with too many watchers. */
   watch(): AsyncIterable<WatchUpdate> | undefined;
   /**
-   * Whether the page may bring its token along for whoever asks at `local`, our address on that connection: who may use
-   * the door there may also see what it does.
+   * Whether the page may contain its token for a client of `local`, our address on that connection. A client
+   * that may use the listener without a password may also see its state.
    */
   sharesToken(local: string | undefined): boolean;
-  /** Drops one connection; false when there is none with this id. */
+  /** Closes a connection; false if no connection has this id. */
   closeConnection(id: number): boolean;
-  /** Fails with `config`, and changes nothing, when the new configuration is wrong. */
+  /** Throws `config` and changes nothing if the new configuration is invalid. */
   reload(): Promise<ReloadReport>;
   /**
-   * Returns at once; the door ends when its connections have ended or `drain` has passed, in ms. The answer is how long
-   * that is, where it is known.
+   * Returns immediately; the instance stops when its connections have ended or after `drain` ms. Returns that
+   * limit if known.
    */
   stop(options: { drain?: number }): number | undefined;
   explain(target: Target, options: { dial: boolean; signal: AbortSignal }): Promise<ExplanationInfo>;
   /**
-   * The PAC file for a browser that reaches the door at `authority` (`127.0.0.1:12000`). `local` is the door's own
-   * address, where that is another one: a tunnel may lie between.
+   * The PAC file for a browser that reaches the listener at `authority` (`127.0.0.1:12000`). `local` is the
+   * listener's own address if different, for example behind a tunnel.
    */
   pac(authority: string, local?: string): string;
   /**
-   * With `credentials` its URLs hold the user and the password that the door asks for. `client` is the kind of
-   * program that will read the exceptions; without it they are what all kinds understand.
+   * The proxy settings. With `credentials` the URLs contain the user and the password. `client` selects the
+   * syntax of exceptions; by default all clients understand them.
    */
   env(options: { credentials: boolean; client?: string }): ProxyEnvironment;
-  /** The same as lines to evaluate, without credentials. */
+  /** The same as shell lines, without credentials. */
   environmentLines(shell: "sh" | "fish" | "powershell"): string;
 }

@@ -10,12 +10,12 @@ import type { PageSource } from "./page_source.ts";
 /** The media type of a PAC file. */
 export const pacType = "application/x-ns-proxy-autoconfig";
 
-/** The pages of a door, for all its listeners: what a client sees depends on how it came and what it brings. */
+/** The pages of an instance, for all listeners. The listener and the token decide what a client may see. */
 export function createPages(source: PageSource): Pages {
   const routes = pageRoutes(source);
   return async (request, { signal }) => {
     const found = findRoute(routes, request.path);
-    // An unknown path needs no less than a known one: what a foreign page hears must not tell them apart.
+    // An unknown path needs the same access as a known one, so a foreign page cannot tell them apart.
     const refused = await refusal(request, found?.route.need ?? "local", source);
     if (refused) return secured(refused);
     if (!found) return secured(textPage("Not found", 404));
@@ -24,7 +24,7 @@ export function createPages(source: PageSource): Pages {
   };
 }
 
-/** Reads the target of `/explain`; the port of https unless it names one. */
+/** Answers `/explain`; the port of the target defaults to 443. */
 export async function explainPage(
   source: PageSource,
   { query }: PageRequest,
@@ -32,20 +32,22 @@ export async function explainPage(
 ): Promise<PageResponse> {
   const text = query.get("target")?.trim();
   if (!text) {
-    throw new PosternError("usage", "Cannot explain nothing", { hint: "ask for /explain?target=HOST:PORT" });
+    throw new PosternError("usage", "Cannot explain a route: the target is missing", {
+      hint: "request /explain?target=HOST:PORT",
+    });
   }
   const target = parseTarget(text, 443);
   return jsonPage(await source.explain(target, { dial: query.get("dial") === "1", signal }));
 }
 
-/** Drops the connection whose id is the first part of the path. */
+/** Closes the connection whose id is the first part of the path. */
 export function closePage(source: PageSource, parts: readonly string[]): PageResponse {
   const id = parts[0] ?? "";
   if (!/^[0-9]{1,15}$/.test(id) || !source.closeConnection(Number(id))) {
     throw new PosternError(
       "usage",
-      `Cannot close connection ${JSON.stringify(id.slice(0, 40))}: there is none`,
-      { exit: 1, hint: "see them with: postern connections" },
+      `Cannot close connection ${JSON.stringify(id.slice(0, 40))}: no connection has this id`,
+      { exit: 1, hint: "list the connections: postern connections" },
     );
   }
   return jsonPage({ closed: Number(id) });
@@ -75,7 +77,7 @@ function pageRoutes(source: PageSource): readonly PageRoute<PageNeed>[] {
   ];
 }
 
-/** `ready` is said as "ok", as those who probe expect it. */
+/** Answers "ok" for `ready`, as health checks expect. */
 function healthPage(source: PageSource, good: readonly string[]): PageResponse {
   const phase = source.health();
   return textPage(phase === "ready" ? "ok" : phase, good.includes(phase) ? 200 : 503);
@@ -85,7 +87,7 @@ function metricsPage(source: PageSource): PageResponse {
   return { status: 200, fields: [["Content-Type", metricsType]], body: metricsText(source.metrics()) };
 }
 
-/** The live page, with the token for whoever may have it. */
+/** The live page, with the token for trusted clients. */
 async function frontPage(source: PageSource, { access, local }: PageRequest): Promise<PageResponse> {
   const { livePage } = await loadLivePage();
   const isTrusted = access === "control" || source.sharesToken(local);
@@ -97,7 +99,7 @@ async function partPage([name = ""]: readonly string[]): Promise<PageResponse> {
   return livePart(name) ?? textPage("Not found", 404);
 }
 
-/** What a person copies to use the door. */
+/** The proxy settings for a user to copy. */
 function usePage(source: PageSource, { fields, local }: PageRequest): PageResponse {
   const { http, socks, notes, needsAuth } = source.env({ credentials: false });
   return jsonPage({
@@ -112,7 +114,10 @@ function usePage(source: PageSource, { fields, local }: PageRequest): PageRespon
   });
 }
 
-/** Where the client reaches the door; a Host without a port means the usual one: a tunnel may lead from there. */
+/**
+ * The address under which the client reaches the listener, also through a tunnel. A Host without a port means
+ * port 80.
+ */
 function authorityFor(fields: PageRequest["fields"], local: string | undefined): string | undefined {
   const host = fields.get("host");
   return host === undefined ? local : formatTarget(parseAuthority(host, 80));
@@ -121,8 +126,8 @@ function authorityFor(fields: PageRequest["fields"], local: string | undefined):
 function pacPage(source: PageSource, { fields, local }: PageRequest): PageResponse {
   const authority = authorityFor(fields, local);
   if (authority === undefined) {
-    throw new PosternError("usage", "Cannot write a PAC file without knowing the door's address", {
-      hint: "send Host",
+    throw new PosternError("usage", "Cannot write a PAC file: the request has no Host field", {
+      hint: "send a Host field",
     });
   }
   return {
@@ -132,20 +137,20 @@ function pacPage(source: PageSource, { fields, local }: PageRequest): PageRespon
   };
 }
 
-/** A page whose errors are JSON too. */
+/** Wraps a handler so that its errors are JSON. */
 export function forPrograms(handler: PageHandler): PageHandler {
   return async (request, options) => {
     try {
       return await handler(request, options);
     } catch (error) {
-      // The server logs what is our own fault.
+      // The server logs internal errors.
       if (asPosternError(error).code === "internal") throw error;
       return errorJson(error);
     }
   };
 }
 
-/** No page of ours is cached, framed, guessed at, or fetched by another site; what a page says itself wins. */
+/** Pages are not cached, framed, sniffed or fetched by other sites. Fields of the page take precedence. */
 function secured(page: PageResponse): PageResponse {
   const said = new Set(page.fields.map(([name]) => name));
   return { ...page, fields: [...page.fields, ...guards.filter(([name]) => !said.has(name))] };

@@ -10,7 +10,7 @@ const { signal } = new AbortController();
 const status = fakePageSource().status();
 const environment = fakePageSource().env({ credentials: false });
 
-/** The client of an instance that gives one answer to everything. */
+/** A client of an instance that gives the same answer to everything. */
 function clientOf(
   answer: unknown,
   { isOwn, head = "200 OK" }: { isOwn?: (address: Target) => Promise<boolean>; head?: string } = {},
@@ -53,7 +53,7 @@ const refused: readonly {
     answer: `{"version":"1","x":${"[".repeat(40)}${"]".repeat(40)}}`,
     why: /nested more than/,
   },
-  { what: "hello", answer: "", why: /it is not JSON/ },
+  { what: "hello", answer: "", why: /not JSON/ },
   { what: "status", answer: { ...status, listeners: {} }, why: /: listeners must be a list/ },
   { what: "status", answer: { ...status, transports: [{}] }, why: /: transports\[0\]\.name is missing/ },
   { what: "status", answer: { ...status, memory: { resident: -1 } }, why: /: memory\.resident must be/ },
@@ -81,19 +81,19 @@ const refused: readonly {
   ].map((http) => ({
     what: "env" as const,
     answer: { ...environment, http },
-    why: /which is not on loopback and not in your configuration$/,
+    why: /which is neither on loopback nor in your configuration$/,
     code: "not_allowed",
   })),
   ...["file:///etc/passwd", "http://127.0.0.1:1/path", "javascript:alert(1)"].map((socks) => ({
     what: "env" as const,
     answer: { ...environment, socks },
-    why: /a proxy that it names is no URL of one$/,
+    why: /it names a proxy with an invalid URL$/,
     code: "not_allowed",
   })),
   {
     what: "env",
     answer: { ...environment, proxyUrl: "socks5://203.0.113.9:1080" },
-    why: /it names 203\.0\.113\.9:1080, which is not/,
+    why: /it names 203\.0\.113\.9:1080, which is neither/,
     code: "not_allowed",
   },
   {
@@ -105,25 +105,25 @@ const refused: readonly {
   {
     what: "page",
     answer: { url: "http://127.0.0.1/evil#token=x" },
-    why: /none of an instance/,
+    why: /not a status page/,
     code: "not_allowed",
   },
   {
     what: "page",
     answer: { url: "https://127.0.0.1/#token=x" },
-    why: /none of an instance/,
+    why: /not a status page/,
     code: "not_allowed",
   },
   {
     what: "pac",
     answer: 'function FindProxyForURL() { return "DIRECT; SOCKS5 203.0.113.9:1080"; }\n',
-    why: /it names 203\.0\.113\.9:1080, which is not/,
+    why: /it names 203\.0\.113\.9:1080, which is neither/,
     code: "not_allowed",
   },
   {
     what: "pac",
     answer: "// \u001b]0;title\u0007\n",
-    why: /characters that no PAC file needs/,
+    why: /characters other than printable ASCII/,
     code: "not_allowed",
   },
 ];
@@ -134,13 +134,13 @@ for (const { what, answer, why, code = "protocol" } of refused) {
     await assert.rejects(ask[what](clientOf(answer)), (error: PosternError) => {
       assert.equal(error.code, code);
       assert.match(error.message, why);
-      assert.match(error.message, /^Cannot use the answer of the instance "work"/);
+      assert.match(error.message, /^Cannot use the answer of instance "work"/);
       return true;
     });
   });
 }
 
-Deno.test("ControlClient.env() takes a proxy off loopback that our own configuration names, and no other", async () => {
+Deno.test("ControlClient.env() accepts a proxy off loopback only if our configuration names it", async () => {
   const asked: Target[] = [];
   const isOwn = (address: Target) => {
     asked.push(address);
@@ -153,7 +153,7 @@ Deno.test("ControlClient.env() takes a proxy off loopback that our own configura
   await assert.rejects(clientOf(other, { isOwn }).env({ signal }), { code: "not_allowed" });
 });
 
-Deno.test("ControlClient keeps fields that it does not know: the instance may be a newer one", async () => {
+Deno.test("ControlClient keeps unknown fields, because the instance may be newer", async () => {
   const newer = {
     ...status,
     isNew: { deep: [1] },
@@ -174,7 +174,7 @@ const errors = [
   { answer: null, code: "protocol", exit: undefined },
 ];
 for (const { answer, code, exit } of errors) {
-  Deno.test(`ControlClient makes ${code} of the error ${JSON.stringify(answer)}`, async () => {
+  Deno.test(`ControlClient turns the error ${JSON.stringify(answer)} into ${code}`, async () => {
     await assert.rejects(clientOf(answer, { head: "500 No" }).hello({ signal }), (error: PosternError) => {
       assert.deepEqual([error.code, error.exit, error.hint === undefined || typeof error.hint], [
         code,
@@ -186,14 +186,14 @@ for (const { answer, code, exit } of errors) {
   });
 }
 
-Deno.test("ControlClient.explain() takes an error of a code that it does not know for a fault", async () => {
+Deno.test("ControlClient.explain() treats an error with an unknown code as internal", async () => {
   const dial = { ms: 1, steps: [], error: { code: "too_new", message: "no" } };
   const answer = { target: "a:1", transport: "b", because: "c", hops: [], losers: [], dial };
   const { dial: read } = await clientOf(answer).explain({ host: "a", port: 1 }, { dial: true, signal });
   assert.equal(read?.error?.code, "internal");
 });
 
-Deno.test("ControlClient.watch() refuses a step that is none, and takes the whole", async () => {
+Deno.test("ControlClient.watch() refuses an invalid step, and accepts a whole state", async () => {
   const client = (events: readonly unknown[]) =>
     clientOf(events.map((event) => `data: ${JSON.stringify(event)}\n\n`).join(""));
   const told: unknown[] = [];
@@ -205,7 +205,7 @@ Deno.test("ControlClient.watch() refuses a step that is none, and takes the whol
   assert.deepEqual(told, [sampleWhole]);
 });
 
-Deno.test("ControlClient.watch() ends when an instance sends bytes, and nothing that happens", async () => {
+Deno.test("ControlClient.watch() fails when an instance sends bytes but no update", async () => {
   const clock = new FakeClock();
   const [near, far] = memoryPair();
   const page = new PageClient(far);
@@ -213,7 +213,7 @@ Deno.test("ControlClient.watch() ends when an instance sends bytes, and nothing 
   const client = new ControlClient(() => Promise.resolve(near), { clock, id: "work" });
   const watched = assert.rejects(client.watch(() => {}, { signal }), {
     code: "timeout",
-    message: /says nothing/,
+    message: /no update within 15 s/,
   });
   for (let second = 0; second < 20; second++) {
     await settle();
@@ -223,12 +223,12 @@ Deno.test("ControlClient.watch() ends when an instance sends bytes, and nothing 
   await watched;
 });
 
-Deno.test("ControlClient reads no more of an answer than it may have", async () => {
+Deno.test("ControlClient limits the size of an answer", async () => {
   const [near, far] = memoryPair();
   await new PageClient(far).write("HTTP/1.1 200 OK\r\nContent-Length: 67108865\r\n\r\n");
   const client = new ControlClient(() => Promise.resolve(near), { clock: new FakeClock(), id: "work" });
   await assert.rejects(
     client.status({ signal }),
-    /: Cannot take the answer of the instance "work": more than 67108864 bytes$/,
+    /: Cannot take the answer of instance "work": more than 67108864 bytes$/,
   );
 });

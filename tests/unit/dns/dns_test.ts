@@ -38,7 +38,7 @@ const answers: DnsAnswers = {
       });
     }
     if (name === "never.example") return new Promise(() => {});
-    if (name === "broken.example") throw new PosternError("unreachable", "Cannot ask the cluster");
+    if (name === "broken.example") throw new PosternError("unreachable", "Cannot query the cluster");
     if (name === zone) return { kind: "nodata", zone };
     return name.endsWith(".example") ? { kind: "unknown", zone } : { kind: "notOurs" };
   },
@@ -109,12 +109,12 @@ async function serving(): Promise<Serving> {
 }
 
 const asked: { name: string; query: DnsMessage; rcode: number; answers?: number; soa?: boolean }[] = [
-  { name: "a name that is there", query: query("web.example"), rcode: 0, answers: 1 },
-  { name: "one that is found later", query: query("later.example"), rcode: 0, answers: 1 },
-  { name: "another type of it", query: query("web.example", "AAAA"), rcode: 0, soa: true },
-  { name: "an unknown name of ours", query: query("no.example"), rcode: 3, soa: true },
-  { name: "a name of others", query: query("example.com"), rcode: 5 },
-  { name: "a name that only ends alike", query: query("notexample"), rcode: 5 },
+  { name: "an existing name", query: query("web.example"), rcode: 0, answers: 1 },
+  { name: "a name found after a delay", query: query("later.example"), rcode: 0, answers: 1 },
+  { name: "another type of an existing name", query: query("web.example", "AAAA"), rcode: 0, soa: true },
+  { name: "an unknown name in our zone", query: query("no.example"), rcode: 3, soa: true },
+  { name: "a name outside our zones", query: query("example.com"), rcode: 5 },
+  { name: "a name with a similar ending", query: query("notexample"), rcode: 5 },
   { name: "the root", query: query(""), rcode: 5 },
   { name: "the SOA of the zone", query: query("EXAMPLE", "SOA"), rcode: 0, answers: 1 },
   { name: "a name whose cluster does not answer", query: query("broken.example"), rcode: 2 },
@@ -132,7 +132,7 @@ const asked: { name: string; query: DnsMessage; rcode: number; answers?: number;
   { name: "no question", query: plain, rcode: 1 },
   { name: "an update", query: query("web.example", "A", { opcode: 5 }), rcode: 4 },
   {
-    name: "EDNS of a later version",
+    name: "a later EDNS version",
     query: query("web.example", "A", { edns: { ...edns, version: 1 } }),
     rcode: 16,
   },
@@ -163,7 +163,7 @@ for (const { name, query, rcode, answers = 0, soa = false } of asked) {
   });
 }
 
-Deno.test("serveDnsDatagrams() spells names as the client did", async () => {
+Deno.test("serveDnsDatagrams() keeps the client's spelling of names", async () => {
   await using server = await serving();
   const { questions, answers } = await server.ask(query("WeB.eXample"));
   assert.deepEqual([questions[0]?.name, answers[0]?.name], ["WeB.eXample", "WeB.eXample"]);
@@ -178,7 +178,7 @@ for (
     { size: 65535, isTruncated: false },
   ]
 ) {
-  Deno.test(`serveDnsDatagrams() keeps to a size of ${size ?? "no word"}`, async () => {
+  Deno.test(`serveDnsDatagrams() limits the reply for a client size of ${size ?? "none"}`, async () => {
     await using server = await serving();
     const more = size === undefined ? {} : { edns: { ...edns, size } };
     await server.send(encodeDnsMessage(query("many.example", "A", more)));
@@ -188,7 +188,7 @@ for (
   });
 }
 
-Deno.test("serveDnsDatagrams() answers junk at most with FORMERR, and goes on", async () => {
+Deno.test("serveDnsDatagrams() answers junk with FORMERR or not at all, and continues", async () => {
   await using server = await serving();
   const whole = encodeDnsMessage(query("web.example"));
   const junk = [
@@ -217,7 +217,7 @@ Deno.test("serveDnsDatagrams() answers junk at most with FORMERR, and goes on", 
   ]);
 });
 
-Deno.test("serveDnsDatagrams() gives up an answer that does not come, and answers others meanwhile", async () => {
+Deno.test("serveDnsDatagrams() cancels a late answer, and meanwhile answers other queries", async () => {
   await using server = await serving();
   await server.send(encodeDnsMessage(query("never.example")));
   assert.equal((await server.ask(query("web.example"))).rcode, 0);
@@ -227,7 +227,7 @@ Deno.test("serveDnsDatagrams() gives up an answer that does not come, and answer
   assert.equal(server.clock.waiting, 0);
 });
 
-Deno.test("serveDnsDatagrams() lets only so many wait, and so many come in a second", async () => {
+Deno.test("serveDnsDatagrams() limits waiting queries and queries per second", async () => {
   await using server = await serving();
   const never = encodeDnsMessage(query("never.example"));
   for (let count = 0; count < 600; count++) await server.send(never);
@@ -268,7 +268,7 @@ function stream() {
   return { clock, client, served, send, receive, draining };
 }
 
-Deno.test("serveDnsStream() answers one question after the other, whole", async () => {
+Deno.test("serveDnsStream() answers queries one at a time, untruncated", async () => {
   const { client, served, send, receive } = stream();
   await send(query("many.example"));
   await send(query("web.example", "A", { id: 8 }));
@@ -280,7 +280,7 @@ Deno.test("serveDnsStream() answers one question after the other, whole", async 
   assert.equal(await receive(), undefined);
 });
 
-Deno.test("serveDnsStream() drops a client that says half a question, too much, or none in time", async () => {
+Deno.test("serveDnsStream() drops a client that sends half a query, a long one, or none in time", async () => {
   for (const bytes of [[0, 30, 1], [255, 255], [], [0, 3, 1, 2, 3]]) {
     const { clock, client, served } = stream();
     await client.write(Uint8Array.from(bytes));
@@ -290,7 +290,7 @@ Deno.test("serveDnsStream() drops a client that says half a question, too much, 
   }
 });
 
-Deno.test("serveDnsStream() lets an idle client go when the door closes", async () => {
+Deno.test("serveDnsStream() closes an idle client when the listener closes", async () => {
   const { served, send, receive, draining } = stream();
   await send(query("web.example"));
   assert.equal((await receive())?.rcode, 0);

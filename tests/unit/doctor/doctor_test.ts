@@ -70,7 +70,7 @@ Deno.test("doctor() names another door of ours that has a port", async () => {
   };
   const found = await findings(world, "work");
   const [taken] = found.filter(({ name }) => name === "address 127.0.0.1:1");
-  assert.match(taken?.hint ?? "", /^the door "default" \(pid 4711\) has it/);
+  assert.match(taken?.hint ?? "", /^instance "default" \(pid 4711\) uses it/);
   world.kill("SIGTERM");
   await instance.ended;
 });

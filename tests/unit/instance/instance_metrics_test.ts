@@ -23,7 +23,7 @@ function samples(all: readonly Metric[], name: string): string[] {
   return found.samples.map(({ labels, value }) => `${Object.values(labels).join("/")}=${value}`);
 }
 
-Deno.test("DoorMetrics.collect() counts the bytes of open connections once, before and after their end", () => {
+Deno.test("InstanceMetrics.collect() counts the bytes of open connections once, before and after their end", () => {
   const { begin, collect, metrics } = tableOf();
   const first = begin("a.example");
   const second = begin("b.example", "direct");
@@ -41,7 +41,7 @@ Deno.test("DoorMetrics.collect() counts the bytes of open connections once, befo
   assert.deepEqual(metrics.total, { up: 100, down: 7 });
 });
 
-Deno.test("DoorMetrics tells no host name and no client", () => {
+Deno.test("InstanceMetrics contain no host names and no clients", () => {
   const { begin, collect } = tableOf();
   begin("secret-name.example").finish("done");
   begin("secret-name.example").failed(new PosternError("name_not_found", "Cannot find secret-name.example"));

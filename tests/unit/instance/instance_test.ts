@@ -28,7 +28,7 @@ async function instanceOf(text = basic, world = new MemoryWorld()) {
   return { instance, world, log, reload };
 }
 
-Deno.test("Door.dial() counts while a connection lives and after it", async () => {
+Deno.test("Instance.dial() counts live and ended connections", async () => {
   const { instance, world } = await instanceOf();
   await using _instance = instance;
   world.network.listen(target);
@@ -42,7 +42,7 @@ Deno.test("Door.dial() counts while a connection lives and after it", async () =
   assert.deepEqual(instance.status().connections, { open: 0, total: 1, failed: 0 });
 });
 
-Deno.test("Door.dial() fails with the limit's sentence when nothing answers", async () => {
+Deno.test("Instance.dial() fails with a message about the limit when nothing answers", async () => {
   const { instance, world } = await instanceOf("listen: { mixed: 127.0.0.1:1, limits: { dial: 3s } }\n");
   await using _instance = instance;
   world.network.faults.set("192.0.2.1", "silent");
@@ -57,18 +57,18 @@ Deno.test("Door.dial() fails with the limit's sentence when nothing answers", as
   assert.deepEqual([direct?.name, direct?.dials, direct?.failures], ["direct", 1, 1]);
 });
 
-Deno.test("Door.dial() dials nothing for a client that has gone", async () => {
+Deno.test("Instance.dial() does not dial for a client that has left", async () => {
   const { instance, world } = await instanceOf();
   await using _instance = instance;
   world.network.listen(target);
-  const reason = new PosternError("cancelled", "The client has gone");
+  const reason = new PosternError("cancelled", "The client has left");
   await assert.rejects(instance.dial(request, { signal: AbortSignal.abort(reason) }), reason);
   assert.equal(world.network.open, 0);
   assert.deepEqual(instance.status().connections, { open: 0, total: 1, failed: 1 });
-  assert.equal(instance.status().transports[0]?.failures, 0, "that says nothing about the way");
+  assert.equal(instance.status().transports[0]?.failures, 0, "the transport did not fail");
 });
 
-Deno.test("Door.dial() keeps no connection that was closed while it was made", async () => {
+Deno.test("Instance.dial() drops a connection that was closed during the dial", async () => {
   const { instance, world } = await instanceOf();
   await using _instance = instance;
   world.network.listen(target);
@@ -84,7 +84,7 @@ Deno.test("Door.dial() keeps no connection that was closed while it was made", a
   assert.equal(instance.connections.counts.open, 0);
 });
 
-Deno.test("Door.dial() refuses a loop", async () => {
+Deno.test("Instance.dial() rejects a loop", async () => {
   const { instance, world } = await instanceOf();
   await using _instance = instance;
   await instance.open();
@@ -100,7 +100,7 @@ Deno.test("Door.dial() refuses a loop", async () => {
   });
 });
 
-Deno.test("Door.reload() answers with what is different", async () => {
+Deno.test("Instance.reload() returns the changes", async () => {
   const { instance, reload } = await instanceOf();
   await using _instance = instance;
   await instance.open();
@@ -115,27 +115,27 @@ Deno.test("Door.reload() answers with what is different", async () => {
     "everything else now goes to reject (was direct)",
     "transport corp is new",
     "the limit dial is 1000 now (was 20000)",
-    "listens on 127.0.0.1:2 now",
-    "127.0.0.1:1 is http now (was mixed)",
+    "now listens on 127.0.0.1:2",
+    "127.0.0.1:1 is now http (was mixed)",
   ]);
 });
 
-Deno.test("Door.reload() is silent of nothing that it takes up", async () => {
+Deno.test("Instance.reload() reports every setting that it applies", async () => {
   const { instance, reload } = await instanceOf();
   await using _instance = instance;
   await instance.open();
   const texts = [
     {
       text: "listen: { mixed: { address: 127.0.0.1:1, only: [a.example] }, dns: 127.0.0.1:53 }\n",
-      changes: ["127.0.0.1:1 lets other targets through now", "answers DNS on 127.0.0.1:53 now"],
+      changes: ["127.0.0.1:1 now allows other targets", "now answers DNS on 127.0.0.1:53"],
     },
     {
       text: `${basic}dns: { fakeRange: 198.18.0.0/15 }\nssh: { connectTimeout: 9s }\n`,
       changes: [
         "ssh has changed",
         "dns has changed",
-        "127.0.0.1:1 lets every target through now",
-        "answers DNS on 127.0.0.1:53 no more",
+        "127.0.0.1:1 now allows every target",
+        "no longer answers DNS on 127.0.0.1:53",
       ],
     },
     { text: `${basic}dns: { fakeRange: 198.18.0.0/15 }\nssh: { connectTimeout: 9s }\n`, changes: [] },
@@ -146,7 +146,7 @@ Deno.test("Door.reload() is silent of nothing that it takes up", async () => {
   }
 });
 
-Deno.test("Door.reload() runs one after the other", async () => {
+Deno.test("Instance.reload() runs reloads one at a time", async () => {
   const { instance, world } = await instanceOf();
   await using _instance = instance;
   await instance.open();
@@ -168,7 +168,7 @@ Deno.test("Door.reload() runs one after the other", async () => {
   assert.equal(instance.plan.router.fallback, "direct");
 });
 
-Deno.test("Door.reload() that is asked for while the door opens comes after that", async () => {
+Deno.test("Instance.reload() requested while the instance opens runs afterwards", async () => {
   const text = "listen: { mixed: 127.0.0.1:1, dns: 127.0.0.1:53 }\n";
   const { instance, world, reload } = await instanceOf(text);
   await using _instance = instance;
@@ -187,7 +187,7 @@ Deno.test("Door.reload() that is asked for while the door opens comes after that
   assert.equal(instance.phase, "ready");
 });
 
-Deno.test("Door.reload() reads nothing once the door closes", async () => {
+Deno.test("Instance.reload() reads nothing once the instance closes", async () => {
   const { instance } = await instanceOf();
   await using _instance = instance;
   await instance.open();
@@ -195,18 +195,18 @@ Deno.test("Door.reload() reads nothing once the door closes", async () => {
   let isAsked = false;
   const load = () => {
     isAsked = true;
-    return Promise.reject(new Error("not asked for"));
+    return Promise.reject(new Error("unexpected read"));
   };
   await assert.rejects(instance.reload(load), {
     code: "refused",
     exit: 3,
-    message: "Cannot reload: the instance is closing",
+    message: "Cannot reload: the instance is stopping",
   });
   assert.equal(isAsked, false);
   assert.equal(instance.status().config.problem, undefined);
 });
 
-/** Tells when the transport of a name is disposed. */
+/** Resolves when the transport with this name is disposed. */
 function watchDisposal(instance: Instance, name: string): () => boolean {
   const transport = instance.plan.transports.byName.get(name)?.transport;
   assert.ok(transport);
@@ -223,7 +223,7 @@ function watchDisposal(instance: Instance, name: string): () => boolean {
 const withCorp = `${basic}transports: { corp: { proxy: { url: http://10.0.0.1:3128 } } }\n` +
   "routes: [{ to: a.example, via: corp }]\n";
 
-/** A connection through the proxy of `withCorp`, which says yes once. */
+/** A connection through the proxy of `withCorp`, which accepts once. */
 async function dialThroughCorp(instance: Instance, { network }: MemoryWorld): Promise<Dialed> {
   const accepted = network.listen({ host: "10.0.0.1", port: 3128 }).accept();
   const [dialed] = await Promise.all([
@@ -233,14 +233,14 @@ async function dialThroughCorp(instance: Instance, { network }: MemoryWorld): Pr
   return dialed;
 }
 
-Deno.test("Door.reload() disposes a dropped transport after the last connection that goes through it", async () => {
+Deno.test("Instance.reload() disposes a dropped transport after its last connection", async () => {
   const { instance, world, reload } = await instanceOf(withCorp);
   await using _instance = instance;
   await instance.open();
   world.network.listen(target);
   const isDisposed = watchDisposal(instance, "corp");
   const through = await dialThroughCorp(instance, world);
-  const beside = await instance.dial(request, { signal });
+  const other = await instance.dial(request, { signal });
   await reload(basic);
   await settle();
   assert.equal(isDisposed(), false);
@@ -248,11 +248,11 @@ Deno.test("Door.reload() disposes a dropped transport after the last connection 
   through.finish("done");
   await settle();
   assert.equal(isDisposed(), true);
-  beside.finish("done");
+  other.finish("done");
   later.finish("done");
 });
 
-Deno.test("Door disposes dropped transports at its own end, each once", async () => {
+Deno.test("Instance disposes each dropped transport once when it is disposed itself", async () => {
   const { instance, world, reload } = await instanceOf(withCorp);
   await instance.open();
   const dialed = await dialThroughCorp(instance, world);
@@ -264,7 +264,7 @@ Deno.test("Door disposes dropped transports at its own end, each once", async ()
   await settle();
 });
 
-Deno.test("Door.reload() keeps everything when an address is taken, and status tells why", async () => {
+Deno.test("Instance.reload() changes nothing when an address is in use, and status reports why", async () => {
   const { instance, world, log, reload } = await instanceOf();
   await using _instance = instance;
   await instance.open();
@@ -278,7 +278,7 @@ Deno.test("Door.reload() keeps everything when an address is taken, and status t
   assert.equal(instance.status().config.problem, undefined);
 });
 
-Deno.test("Door.reload() that fails with another range leaves the addresses that were given out in their file", async () => {
+Deno.test("Instance.reload() that fails with another range keeps the assigned addresses in their file", async () => {
   const withRange = (range: string, port: number) =>
     `listen: { mixed: 127.0.0.1:${port} }\ndns: { fakeRange: ${range} }\n`;
   const file = "/state/dns/x.addresses";
@@ -296,7 +296,7 @@ Deno.test("Door.reload() that fails with another range leaves the addresses that
   assert.equal(target, "early.example:80");
 });
 
-Deno.test("Instance.reload() sends the next request of an HTTP client by the new plan", async () => {
+Deno.test("Instance.reload() routes the next request of an HTTP client with the new plan", async () => {
   const { instance, world, reload } = await instanceOf();
   await using _instance = instance;
   await instance.open();
@@ -317,7 +317,7 @@ Deno.test("Instance.reload() sends the next request of an HTTP client by the new
   assert.equal(await status(), "403");
 });
 
-Deno.test("Door confines a listener with only to what it names", async () => {
+Deno.test("Instance restricts a listener with `only` to its targets", async () => {
   const world = new MemoryWorld();
   const { instance } = await instanceOf(
     "listen: { http: { address: 127.0.0.1:1, only: [192.0.2.0/24] } }\n",
@@ -346,10 +346,10 @@ const told = [
   { listen: "{ socks: 127.0.0.1:1 }", address: "127.0.0.1:1" },
   { listen: '{ mixed: "0.0.0.0:3", allowOpen: true }', address: "127.0.0.1:3" },
   { listen: '{ mixed: "[::]:3", allowOpen: true }', address: "[::1]:3" },
-  { listen: "{ unix: /run/me/door.sock, admin: 127.0.0.1:4 }", address: undefined },
+  { listen: "{ unix: /run/me/postern.sock, admin: 127.0.0.1:4 }", address: undefined },
 ];
 for (const { listen, address } of told) {
-  Deno.test(`Door.told() of ${listen} is ${address}`, async () => {
+  Deno.test(`Instance.told() of ${listen} is ${address}`, async () => {
     const { instance } = await instanceOf(`listen: ${listen}\n`);
     await using _instance = instance;
     await instance.open();
@@ -357,7 +357,7 @@ for (const { listen, address } of told) {
   });
 }
 
-Deno.test("Door.explain() tells the way, and how the dial went", async () => {
+Deno.test("Instance.explain() returns the path and the result of the dial", async () => {
   const { instance, world } = await instanceOf(
     `${basic}routes: [{ to: 192.0.2.0/24, via: direct }]\ndefault: reject\n`,
   );
@@ -373,7 +373,7 @@ Deno.test("Door.explain() tells the way, and how the dial went", async () => {
   assert.equal(instance.connections.counts.total, 0);
 });
 
-Deno.test("Door.explain() gives up when the limit has passed", async () => {
+Deno.test("Instance.explain() stops at the time limit", async () => {
   const { instance, world } = await instanceOf();
   await using _instance = instance;
   world.network.faults.set("192.0.2.1", "silent");
@@ -412,7 +412,7 @@ const givenUp = [
   },
 ];
 for (const { what, transport, needs, missing, says } of givenUp) {
-  Deno.test(`Door.reload() refuses ${what} that needs a right which was given up, and keeps the old plan`, async () => {
+  Deno.test(`Instance.reload() refuses ${what} that needs a dropped right, and keeps the old plan`, async () => {
     const world = new MemoryWorld({ files: { "/lab.yaml": kubeconfig } });
     const asked: Needs[] = [];
     world.process.missing = (needs) => {
@@ -423,7 +423,7 @@ for (const { what, transport, needs, missing, says } of givenUp) {
     await using _instance = instance;
     await instance.open();
     const message =
-      `Cannot apply the configuration: ${says}, and this instance gave up the right to it at the start`;
+      `Cannot apply the configuration: ${says}, and this instance dropped that right at startup`;
     await assert.rejects(reload(`${basic}transports: { lab: ${transport} }\n`), {
       code: "not_allowed",
       message,
@@ -458,7 +458,7 @@ const narrowed: readonly { name: string; text: string; needs: Needs }[] = [
   },
 ];
 for (const { name, text, needs } of narrowed) {
-  Deno.test(`Door.narrow() keeps the rights that a plan with ${name} uses`, async () => {
+  Deno.test(`Instance.narrow() keeps the rights that a plan with ${name} uses`, async () => {
     const world = new MemoryWorld({ files: { "/lab.yaml": kubeconfig } });
     const { instance } = await instanceOf(`${basic}${text}`, world);
     await using _instance = instance;
@@ -468,17 +468,17 @@ for (const { name, text, needs } of narrowed) {
   });
 }
 
-Deno.test("Door.drain() that meets the end of a reload leaves no DNS behind that this was about to open", async () => {
+Deno.test("Instance.drain() at the end of a reload opens no DNS listener of that reload", async () => {
   const { instance, world, reload } = await instanceOf(
-    `listen: { mixed: 127.0.0.1:1, unix: /run/me/door }\n`,
+    `listen: { mixed: 127.0.0.1:1, unix: /run/me/postern }\n`,
   );
   await using _instance = instance;
   await instance.open();
   const info = world.files.info.bind(world.files);
   const draining = Promise.withResolvers<Promise<void>>();
   world.files.info = (path) => {
-    // The socket that is given up is looked at last of all.
-    if (path === "/run/me/door") draining.resolve(instance.drain());
+    // The removed socket is checked last.
+    if (path === "/run/me/postern") draining.resolve(instance.drain());
     return info(path);
   };
   const refused = assert.rejects(reload("listen: { mixed: 127.0.0.1:1, dns: 127.0.0.1:53 }\n"), {

@@ -6,7 +6,7 @@ import { settle } from "../../support/fake_clock.ts";
 const report = (change: string): ReloadReport => ({ changed: true, changes: [change], warnings: [] });
 const done = () => Promise.resolve();
 
-/** Work that ends when a test says so. */
+/** Work that ends on request. */
 class Work<T> {
   hasBegun = false;
   readonly #end = Promise.withResolvers<T>();
@@ -63,7 +63,7 @@ for (const { state, phase, reach } of phases) {
   });
 }
 
-Deno.test("Lifecycle.reload() that is asked for while it opens begins after that", async () => {
+Deno.test("Lifecycle.reload() requested while it opens starts afterwards", async () => {
   const lifecycle = new Lifecycle();
   const opening = new Work<void>();
   const work = new Work<ReloadReport>();
@@ -79,7 +79,7 @@ Deno.test("Lifecycle.reload() that is asked for while it opens begins after that
   assert.equal(lifecycle.state, "ready");
 });
 
-Deno.test("Lifecycle.reload() is refused where opening failed", async () => {
+Deno.test("Lifecycle.reload() is refused after a failed opening", async () => {
   const lifecycle = new Lifecycle();
   const opening = new Work<void>();
   const opened = assert.rejects(lifecycle.open(opening.run), /taken/);
@@ -91,7 +91,7 @@ Deno.test("Lifecycle.reload() is refused where opening failed", async () => {
   assert.deepEqual([work.hasBegun, lifecycle.state], [false, "starting"]);
 });
 
-Deno.test("Lifecycle.reload() of one source that has not begun is the same, one that runs is not", async () => {
+Deno.test("Lifecycle.reload() calls of one source share a waiting reload, but not a running one", async () => {
   const lifecycle = await openLifecycle();
   const source = {};
   const works = [new Work<ReloadReport>(), new Work<ReloadReport>(), new Work<ReloadReport>()] as const;
@@ -111,7 +111,7 @@ Deno.test("Lifecycle.reload() of one source that has not begun is the same, one 
   assert.equal(works[2].hasBegun, false);
 });
 
-Deno.test("Lifecycle.reload() of two sources runs one after the other", async () => {
+Deno.test("Lifecycle.reload() calls of two sources run one at a time", async () => {
   const lifecycle = await openLifecycle();
   const [one, other] = [new Work<ReloadReport>(), new Work<ReloadReport>()];
   const reloads = [lifecycle.reload(one.run), lifecycle.reload(other.run)];
@@ -123,7 +123,7 @@ Deno.test("Lifecycle.reload() of two sources runs one after the other", async ()
   assert.deepEqual((await Promise.all(reloads)).map(({ changes }) => changes), [["one"], ["other"]]);
 });
 
-Deno.test("Lifecycle.reload() that fails leads back to ready, and the next one runs", async () => {
+Deno.test("Lifecycle.reload() that fails returns to ready, and the next one runs", async () => {
   const lifecycle = await openLifecycle();
   const source = {};
   const failing = new Work<ReloadReport>();
@@ -141,7 +141,7 @@ const leavings = [
   { name: "close", leave: (of: Lifecycle) => of.close(), state: "closed" },
 ] as const;
 for (const { name, leave, state } of leavings) {
-  Deno.test(`Lifecycle.${name}() ends for good: no reload begins, and none that runs leads back`, async () => {
+  Deno.test(`Lifecycle.${name}() is final: no reload starts, and a running one does not return to ready`, async () => {
     const lifecycle = await openLifecycle();
     const source = {};
     const [running, waiting] = [new Work<ReloadReport>(), new Work<ReloadReport>()];
@@ -161,7 +161,7 @@ for (const { name, leave, state } of leavings) {
     await assert.rejects(lifecycle.reload(waiting.run, source), { detail: "closing" });
   });
 
-  Deno.test(`Lifecycle.${name}() while it opens keeps it from becoming ready`, async () => {
+  Deno.test(`Lifecycle.${name}() while it opens prevents ready`, async () => {
     const lifecycle = new Lifecycle();
     const opening = new Work<void>();
     const refused = assert.rejects(lifecycle.open(opening.run), { detail: "closing" });
@@ -172,7 +172,7 @@ for (const { name, leave, state } of leavings) {
     assert.equal(lifecycle.state, state);
   });
 
-  Deno.test(`Lifecycle.${name}() before it opens keeps it from opening`, async () => {
+  Deno.test(`Lifecycle.${name}() before it opens prevents opening`, async () => {
     const lifecycle = new Lifecycle();
     leave(lifecycle);
     const opening = new Work<void>();
@@ -181,14 +181,14 @@ for (const { name, leave, state } of leavings) {
   });
 }
 
-Deno.test("Lifecycle.drain() of one that is closed leaves it closed", () => {
+Deno.test("Lifecycle.drain() after close() leaves it closed", () => {
   const lifecycle = new Lifecycle();
   lifecycle.close();
   lifecycle.drain();
   assert.equal(lifecycle.state, "closed");
 });
 
-Deno.test("Lifecycle.inTurn() runs between reloads, and is not stopped by one that failed", async () => {
+Deno.test("Lifecycle.inTurn() runs between reloads, also after a failed one", async () => {
   const lifecycle = await openLifecycle();
   const order: string[] = [];
   const failed = assert.rejects(

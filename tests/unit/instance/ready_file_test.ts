@@ -5,7 +5,7 @@ import { MemoryWorld } from "../../support/memory_world.ts";
 
 const path = "/run/ready";
 
-Deno.test("ReadyFile has an address a line, the last ones that were written", async () => {
+Deno.test("ReadyFile contains one address per line, from the last write", async () => {
   const { files } = new MemoryWorld();
   const file = new ReadyFile(files, path);
   await file.write(["127.0.0.1:1", "dns:127.0.0.1:53"]);
@@ -14,7 +14,7 @@ Deno.test("ReadyFile has an address a line, the last ones that were written", as
   assert.equal(await files.readText(path), "127.0.0.1:2\n");
 });
 
-Deno.test("ReadyFile.remove() is for good, also while a write runs", async () => {
+Deno.test("ReadyFile.remove() is final, also during a write", async () => {
   const { files } = new MemoryWorld();
   const file = new ReadyFile(files, path);
   await file.write(["127.0.0.1:1"]);

@@ -17,23 +17,23 @@ function worldWith(text = basic): MemoryWorld {
   return new MemoryWorld({ files: { [path]: text } });
 }
 
-/** A target that takes one connection. */
+/** A target that accepts one connection. */
 function targetOf(world: MemoryWorld): { accepted: Promise<Conn | undefined> } {
   return { accepted: world.network.listen(target).accept() };
 }
 
 const events = (lines: readonly LoggedLine[], event: string) => lines.filter((line) => line.event === event);
 
-/** Lets promises settle until something is so; what never becomes so fails. */
+/** Waits until a condition holds; fails if it never does. */
 async function until(isSo: () => boolean): Promise<void> {
   for (let turn = 0; turn < 200; turn++) {
     if (isSo()) return;
     await settle();
   }
-  throw new Error(`it never became so: ${isSo}`);
+  throw new Error(`the condition never held: ${isSo}`);
 }
 
-Deno.test("runDoor() gives everything back at its end", async () => {
+Deno.test("runInstance() releases everything when it stops", async () => {
   const world = worldWith();
   const instance = await startInstance(world, { readyFile: "/run/ready" });
   assert.deepEqual(instance.addresses, ["127.0.0.1:1"]);
@@ -50,7 +50,7 @@ Deno.test("runDoor() gives everything back at its end", async () => {
   assert.ok(await world.files.lock("/run/me/default.lock"));
 });
 
-Deno.test("runDoor() writes the ready file before anybody can ask whether it is ready", async () => {
+Deno.test("runInstance() writes the ready file before the control socket reports ready", async () => {
   const world = worldWith();
   const seen: string[] = [];
   const listen = world.network.listen.bind(world.network);
@@ -71,7 +71,7 @@ Deno.test("runDoor() writes the ready file before anybody can ask whether it is 
 
 const failures = [
   {
-    name: "a second address that is taken",
+    name: "a second address in use",
     prepare: (world: MemoryWorld) => {
       world.files.put(path, "listen: { mixed: 127.0.0.1:1, http: 127.0.0.1:2 }\n");
       world.network.listen({ host: "127.0.0.1", port: 2 });
@@ -79,7 +79,7 @@ const failures = [
     error: /Cannot listen on 127\.0\.0\.1:2/,
   },
   {
-    name: "a control socket that another door has for something else",
+    name: "a control socket that another instance uses as a listener",
     prepare: (world: MemoryWorld) => void world.network.listen({ path: "/run/me/default.sock" }),
     error: /another instance listens on \/run\/me\/default\.sock/,
   },
@@ -103,7 +103,7 @@ const failures = [
   },
 ];
 for (const { name, prepare, error } of failures) {
-  Deno.test(`runDoor() gives everything back after ${name}`, async () => {
+  Deno.test(`runInstance() releases everything after ${name}`, async () => {
     const world = worldWith();
     prepare(world);
     await assert.rejects(startInstance(world, { readyFile: "/run/ready" }), error);
@@ -112,24 +112,24 @@ for (const { name, prepare, error } of failures) {
     assert.equal(world.clock.waiting, 0);
     world.network.listen({ host: "127.0.0.1", port: 1 }).close();
     const lock = await world.files.lock("/run/me/default.lock");
-    assert.ok(lock, "the lock was given back");
+    assert.ok(lock, "the lock was released");
   });
 }
 
-Deno.test("runDoor() leaves alone what stands in the place of a ready file that cannot be written", async () => {
+Deno.test("runInstance() keeps an existing file when the ready file cannot be written", async () => {
   const world = worldWith();
-  world.files.put("/run/ready", "somebody else's\n");
+  world.files.put("/run/ready", "another program\n");
   world.files.replace = () => Promise.reject(new PosternError("config", "Cannot write it"));
   await assert.rejects(startInstance(world, { readyFile: "/run/ready" }), /Cannot write it/);
-  assert.equal(await world.files.readText("/run/ready"), "somebody else's\n");
+  assert.equal(await world.files.readText("/run/ready"), "another program\n");
 });
 
-Deno.test("runDoor() refuses an id that is in use and leaves that door alone", async () => {
+Deno.test("runInstance() refuses an id in use and leaves the other instance alone", async () => {
   const world = worldWith();
   const instance = await startInstance(world);
   world.files.put("/other.yaml", "listen: { mixed: 127.0.0.1:2 }\n");
   await assert.rejects(startInstance(world, { config: "/other.yaml" }), (error: PosternError) => {
-    assert.match(error.message, /^Cannot start: an instance "default" is running already$/);
+    assert.match(error.message, /^Cannot start: instance "default" is already running$/);
     assert.equal(error.exit, 1);
     return true;
   });
@@ -139,16 +139,16 @@ Deno.test("runDoor() refuses an id that is in use and leaves that door alone", a
   await instance.ended;
 });
 
-Deno.test("runDoor() refuses to start without anything to route", async () => {
+Deno.test("runInstance() refuses to start without routes", async () => {
   await assert.rejects(startInstance(new MemoryWorld()), /nothing would be routed/);
 });
 
-Deno.test("runDoor() makes one reload of a storm of signals", async () => {
+Deno.test("runInstance() reloads once for many signals", async () => {
   const world = worldWith();
   const instance = await startInstance(world);
   world.files.put(path, basic + "routes: [{ to: a.example, via: reject }]\n");
   for (let count = 0; count < 50; count++) world.kill("SIGHUP");
-  // Whoever asks now comes after all of them.
+  // This request comes after all signals.
   const client = await connectInstance(world, "default", { signal });
   await client.reload({ signal });
   const reloads = events(instance.lines, "config.reloaded").length;
@@ -157,7 +157,7 @@ Deno.test("runDoor() makes one reload of a storm of signals", async () => {
   await instance.ended;
 });
 
-Deno.test("runInstance() makes one more reload of all signals that come while it reloads", async () => {
+Deno.test("runInstance() reloads once more for all signals during a reload", async () => {
   const world = worldWith();
   const instance = await startInstance(world);
   const gate = Promise.withResolvers<void>();
@@ -183,7 +183,7 @@ Deno.test("runInstance() makes one more reload of all signals that come while it
   await instance.ended;
 });
 
-Deno.test("runDoor() reloads when a list changes, and when a missing one appears", async () => {
+Deno.test("runInstance() reloads when a catalogue changes or appears", async () => {
   const text = `${basic}routesFrom: /lists/big.txt\n`;
   const world = worldWith(text);
   world.files.put("/lists/big.txt", "192.0.2.1 direct\n");
@@ -203,7 +203,7 @@ Deno.test("runDoor() reloads when a list changes, and when a missing one appears
   await instance.ended;
 });
 
-Deno.test("runDoor() takes a changed password without being told, and says that there is another", async () => {
+Deno.test("runInstance() applies a changed password file, and logs the change", async () => {
   const world = worldWith(
     "listen: { mixed: 127.0.0.1:1, auth: { users: [{ name: me, passwordFile: pw }] } }\n",
   );
@@ -232,14 +232,14 @@ Deno.test("runDoor() takes a changed password without being told, and says that 
   await instance.ended;
 });
 
-Deno.test("runDoor() keeps its routes while the file is away, and says so", async () => {
+Deno.test("runInstance() keeps its routes while the file is missing, and reports that", async () => {
   const world = worldWith(`${basic}default: reject\n`);
   const instance = await startInstance(world);
   await world.files.remove(path);
   world.kill("SIGHUP");
   await until(() => events(instance.lines, "config.refused").length === 1);
   const client = await connectInstance(world, "default", { signal });
-  assert.match((await client.status({ signal })).config.problem ?? "", /the file has gone/);
+  assert.match((await client.status({ signal })).config.problem ?? "", /the file no longer exists/);
   assert.equal((await askSocks5(world.network, 1, target)).code, 2);
   world.files.put(path, `${basic}default: direct\n`);
   await until(() => events(instance.lines, "config.reloaded").length === 1);
@@ -248,8 +248,8 @@ Deno.test("runDoor() keeps its routes while the file is away, and says so", asyn
   await instance.ended;
 });
 
-Deno.test("runDoor() hears of a named file that is back as it was", async () => {
-  const named = "/named/door.yaml";
+Deno.test("runInstance() notices a named file that returns unchanged", async () => {
+  const named = "/named/postern.yaml";
   const text = `${basic}default: reject\n`;
   const world = new MemoryWorld({ files: { [named]: text } });
   const instance = await startInstance(world, { config: named });
@@ -260,7 +260,7 @@ Deno.test("runDoor() hears of a named file that is back as it was", async () => 
   assert.match((await client.status({ signal })).config.problem ?? "", /no such file/);
   world.files.put("/named/stir", "again");
   await settle();
-  assert.equal(events(instance.lines, "config.refused").length, 1, "that is told once");
+  assert.equal(events(instance.lines, "config.refused").length, 1, "logged once");
   world.files.put(named, text);
   await until(() => events(instance.lines, "config.reloaded").length === 1);
   assert.equal((await client.status({ signal })).config.problem, undefined);
@@ -268,7 +268,7 @@ Deno.test("runDoor() hears of a named file that is back as it was", async () => 
   await instance.ended;
 });
 
-Deno.test("runDoor() tells a broken file once, and runs on as before", async () => {
+Deno.test("runInstance() logs a broken file once, and keeps its configuration", async () => {
   const world = worldWith();
   const instance = await startInstance(world);
   world.files.put(path, "listen: [\n");
@@ -283,7 +283,7 @@ Deno.test("runDoor() tells a broken file once, and runs on as before", async () 
   await until(instance.hasEnded);
 });
 
-Deno.test("runDoor() lets live connections end, and drops them when the limit has passed", async () => {
+Deno.test("runInstance() waits for live connections, and drops them after the limit", async () => {
   const world = worldWith("listen: { mixed: 127.0.0.1:1, limits: { drain: 5s } }\n");
   const { accepted } = targetOf(world);
   const instance = await startInstance(world, { readyFile: "/run/ready" });
@@ -291,7 +291,7 @@ Deno.test("runDoor() lets live connections end, and drops them when the limit ha
   assert.equal(code, 0);
   world.kill("SIGTERM");
   await settle();
-  assert.equal(await world.files.info("/run/ready"), undefined, "it takes no more clients");
+  assert.equal(await world.files.info("/run/ready"), undefined, "the ready file is gone once it drains");
   await world.clock.advance(4900);
   await conn.write(new Uint8Array([1, 2, 3]));
   assert.deepEqual([...await take(await accepted as Conn, 3)], [1, 2, 3]);
@@ -299,10 +299,10 @@ Deno.test("runDoor() lets live connections end, and drops them when the limit ha
   await world.clock.advance(200);
   await instance.ended;
   const [done] = events(instance.lines, "conn.done");
-  assert.deepEqual([done?.outcome, done?.up, done?.reason], ["closed", 3, "The door was closed"]);
+  assert.deepEqual([done?.outcome, done?.up, done?.reason], ["closed", 3, "The instance stopped"]);
 });
 
-Deno.test("runDoor() drops clients that have asked for nothing soon after the limit", async () => {
+Deno.test("runInstance() drops clients without a request soon after the limit", async () => {
   const world = worldWith("listen: { mixed: 127.0.0.1:1, limits: { drain: 1s, handshake: 1h } }\n");
   const instance = await startInstance(world);
   const client = await world.network.connect({ host: "127.0.0.1", port: 1 }, { signal });
@@ -312,7 +312,7 @@ Deno.test("runDoor() drops clients that have asked for nothing soon after the li
   await until(instance.hasEnded);
 });
 
-Deno.test("runDoor() waits for nobody after a second signal", async () => {
+Deno.test("runInstance() does not wait after a second signal", async () => {
   const world = worldWith();
   targetOf(world);
   const instance = await startInstance(world);
@@ -325,7 +325,7 @@ Deno.test("runDoor() waits for nobody after a second signal", async () => {
   await assert.rejects(take(conn, 1));
 });
 
-Deno.test("runDoor() binds nothing when a reload meets the end", async () => {
+Deno.test("runInstance() binds nothing when it stops during a reload", async () => {
   const world = worldWith();
   const instance = await startInstance(world);
   const read = world.files.readText.bind(world.files);
@@ -342,10 +342,10 @@ Deno.test("runDoor() binds nothing when a reload meets the end", async () => {
   gate.resolve();
   await until(instance.hasEnded);
   world.network.listen({ host: "127.0.0.1", port: 2 }).close();
-  assert.deepEqual(events(instance.lines, "config.refused"), [], "nothing is wrong with the file");
+  assert.deepEqual(events(instance.lines, "config.refused"), [], "the file is valid");
 });
 
-Deno.test("runDoor() tells who has it reload that it closes meanwhile", async () => {
+Deno.test("runInstance() rejects a reload because it is stopping", async () => {
   const world = worldWith();
   targetOf(world);
   const instance = await startInstance(world);
@@ -361,7 +361,7 @@ Deno.test("runDoor() tells who has it reload that it closes meanwhile", async ()
     code: "refused",
     detail: "closing",
     exit: 3,
-    message: "Cannot reload: the instance is closing",
+    message: "Cannot reload: the instance is stopping",
   });
   await settle();
   world.kill("SIGTERM");
@@ -372,16 +372,16 @@ Deno.test("runDoor() tells who has it reload that it closes meanwhile", async ()
   await until(instance.hasEnded);
 });
 
-Deno.test("runDoor() for SOCKS only names no page that a browser could not show", async () => {
+Deno.test("runInstance() with only SOCKS listeners offers no status page", async () => {
   const world = worldWith("listen: { socks: 127.0.0.1:1 }\n");
   const instance = await startInstance(world);
   const client = await connectInstance(world, "default", { signal });
-  await assert.rejects(client.page({ signal }), { code: "config", exit: 1, message: /SOCKS only/ });
+  await assert.rejects(client.page({ signal }), { code: "config", exit: 1, message: /only SOCKS listeners/ });
   world.kill("SIGTERM");
   await instance.ended;
 });
 
-Deno.test("runDoor() leaves no ready file behind when a reload meets the end", async () => {
+Deno.test("runInstance() leaves no ready file when it stops during a reload", async () => {
   const world = worldWith();
   const instance = await startInstance(world, { readyFile: "/run/ready" });
   const replace = world.files.replace.bind(world.files);
@@ -400,7 +400,7 @@ Deno.test("runDoor() leaves no ready file behind when a reload meets the end", a
   assert.equal(await world.files.info("/run/ready"), undefined);
 });
 
-Deno.test("runDoor() on the usual port of HTTP has a PAC file for the command line too", async () => {
+Deno.test("runInstance() on port 80 has a PAC file for the command line", async () => {
   const world = worldWith("listen: { mixed: 127.0.0.1:80 }\ndefault: reject\n");
   const instance = await startInstance(world);
   const client = await connectInstance(world, "default", { signal });
@@ -409,7 +409,7 @@ Deno.test("runDoor() on the usual port of HTTP has a PAC file for the command li
   await instance.ended;
 });
 
-Deno.test("runDoor() ends when it has been idle, counted from the last connection", async () => {
+Deno.test("runInstance() stops when idle, counted from the last connection", async () => {
   const world = worldWith();
   const { accepted } = targetOf(world);
   const instance = await startInstance(world, { idleExit: 60_000 });
@@ -429,7 +429,7 @@ Deno.test("runDoor() ends when it has been idle, counted from the last connectio
 const activated = { LISTEN_PID: "4711", LISTEN_FDS: "2", LISTEN_FDNAMES: "postern.socket:postern.socket" };
 
 for (const onDemand of [undefined, { by: "systemd", name: "postern.socket" } as const]) {
-  Deno.test(`runDoor() serves on sockets handed over ${onDemand ? "by name" : "without a flag"}, over a reload too`, async () => {
+  Deno.test(`runInstance() serves on sockets passed ${onDemand ? "by name" : "without a flag"}, also after a reload`, async () => {
     const world = new MemoryWorld({ files: { [path]: basic }, env: activated });
     world.network.handedOver.set(3, { host: "127.0.0.1", port: 5 });
     world.network.handedOver.set(4, { host: "::1", port: 5 });
@@ -450,7 +450,7 @@ for (const onDemand of [undefined, { by: "systemd", name: "postern.socket" } as 
   });
 }
 
-Deno.test("runDoor() gives handed over sockets back when it cannot start", async () => {
+Deno.test("runInstance() closes passed sockets when it cannot start", async () => {
   const world = new MemoryWorld({ files: { [path]: basic }, env: { ...activated, LISTEN_FDS: "1" } });
   world.network.handedOver.set(3, { host: "127.0.0.1", port: 5 });
   await assert.rejects(startInstance(world, { overrides: { listen: ["127.0.0.1:6"] } }), {
@@ -461,7 +461,7 @@ Deno.test("runDoor() gives handed over sockets back when it cannot start", async
   assert.equal(world.clock.waiting, 0);
 });
 
-Deno.test("runDoor() that is to be there for weeks without a client is", async () => {
+Deno.test("runInstance() accepts an idle limit of weeks", async () => {
   const world = worldWith();
   const instance = await startInstance(world, { idleExit: 60 * 24 * 3_600_000 });
   await world.clock.advance(2 ** 31);
@@ -470,7 +470,7 @@ Deno.test("runDoor() that is to be there for weeks without a client is", async (
   await instance.ended;
 });
 
-Deno.test("runDoor() ends when it is asked to over the control socket, within the time given there", async () => {
+Deno.test("runInstance() stops on a control request, within the requested time", async () => {
   const world = worldWith();
   targetOf(world);
   const instance = await startInstance(world);
@@ -485,14 +485,14 @@ Deno.test("runDoor() ends when it is asked to over the control socket, within th
   await assert.rejects(connectInstance(world, "default", { signal }), { code: "refused", exit: 3 });
 });
 
-Deno.test("runDoor() ends at once for a signal that had ended before the start was done", async () => {
+Deno.test("runInstance() stops immediately if its signal aborted during the start", async () => {
   const controller = new AbortController();
   controller.abort();
   const instance = await startInstance(worldWith(), {}, controller.signal);
   await instance.ended;
 });
 
-Deno.test("runDoor() is ended by a signal while a way that the command names is still being read", async () => {
+Deno.test("runInstance() stops on a signal while a transport of the command line is still prepared", async () => {
   const world = worldWith(`${basic}ssh: { config: /ssh }\n`);
   world.files.put("/ssh", 'Match exec "never ends"\n  Port 2222\n');
   const asked = Promise.withResolvers<void>();

@@ -7,7 +7,7 @@ import { MemoryWorld } from "../../support/memory_world.ts";
 
 const log = "/state/logs/work.log";
 
-/** A world in which a program is what a test says. */
+/** A world with a simulated program. */
 function worldWhere(
   program: (world: MemoryWorld) => Promise<number>,
   { pid = 4711, env = {} }: { readonly pid?: number; readonly env?: Record<string, string> } = {},
@@ -36,7 +36,7 @@ function worldWhere(
   return { world, told, start, stop };
 }
 
-Deno.test("startInBackground() waits until the door is ready", async () => {
+Deno.test("startInBackground() waits until the instance is ready", async () => {
   const running = Promise.withResolvers<RunningInstance>();
   const { world, told, start } = worldWhere(async (world) => {
     running.resolve(await startInstance(world, { id: "work", config: "/c.yaml" }));
@@ -55,7 +55,7 @@ Deno.test("startInBackground() waits until the door is ready", async () => {
   await instance.ended;
 });
 
-Deno.test("startInBackground() does not wait where the control socket is not to be trusted", async () => {
+Deno.test("startInBackground() does not wait for an untrusted control socket", async () => {
   const { world, told, start } = worldWhere(() => new Promise(() => {}));
   world.files.distrusted.set("/run/me", 'other users can write to "/run" (mode 0777)');
   const starting = assert.rejects(start(), {
@@ -67,7 +67,7 @@ Deno.test("startInBackground() does not wait where the control socket is not to 
   assert.equal(told.isEnded, true);
 });
 
-Deno.test("startInBackground() hands on KUBECONFIG by whole paths, and none that postern has set", async () => {
+Deno.test("startInBackground() passes KUBECONFIG with absolute paths, except one that postern set", async () => {
   const kubeconfigs = { KUBECONFIG: "a:/b" };
   for (
     const [env, handedOn] of [
@@ -84,7 +84,7 @@ Deno.test("startInBackground() hands on KUBECONFIG by whole paths, and none that
 
 const deaths = [
   {
-    name: "its sentence, hint and exit code",
+    name: "its message, hint and exit code",
     said:
       "info started\npostern: error: Cannot listen on 127.0.0.1:7: the address is in use\npostern: hint: see lsof\n",
     code: 4,
@@ -106,32 +106,32 @@ const deaths = [
     },
   },
   {
-    name: "its own words, and not what a door that runs already logs after them",
+    name: "its own error, not later log lines of the running instance",
     said:
-      'postern: error: Cannot start: an instance "work" is running already\npostern: hint: see it with: postern status\n' +
+      'postern: error: Cannot start: instance "work" is already running\npostern: hint: see it with: postern status\n' +
       "2026-01-02T03:04:05.000Z INFO  conn.done target=db.example.net:5432\n",
     code: 1,
     error: {
-      message: 'Cannot start: an instance "work" is running already',
+      message: 'Cannot start: instance "work" is already running',
       hint: "see it with: postern status",
       exit: 1,
     },
   },
   {
-    name: "its last lines where it did not explain itself",
+    name: "its last lines if it printed no error",
     said: "one\ntwo\nthree\nfour\n",
     code: 1,
-    error: { message: "two\nthree\nfour", hint: `its log is ${log}`, exit: 1 },
+    error: { message: "two\nthree\nfour", hint: `check its log: ${log}`, exit: 1 },
   },
   {
-    name: "its exit code where it said nothing, never a success",
+    name: "its exit code if it printed nothing, never success",
     said: "",
     code: 0,
     error: { message: 'Cannot start "work": it ended with exit code 0', exit: 1 },
   },
 ];
 for (const { name, said, code, error } of deaths) {
-  Deno.test(`startInBackground() of a door that dies gives ${name}`, async () => {
+  Deno.test(`startInBackground() of a failing instance throws ${name}`, async () => {
     const { world, told, start } = worldWhere((world) => {
       world.files.put(log, `postern: error: Cannot do what was tried yesterday ü\n${said}`);
       return Promise.resolve(code);
@@ -142,11 +142,11 @@ for (const { name, said, code, error } of deaths) {
   });
 }
 
-Deno.test("startInBackground() takes no other door of that id for its own, and gives up in time", async () => {
+Deno.test("startInBackground() ignores another instance with that id, and times out", async () => {
   const { world, told, start } = worldWhere(() => new Promise(() => {}), { pid: 999 });
   const instance = await startInstance(world, { id: "work", config: "/c.yaml" });
   const failed = assert.rejects(start(), { code: "timeout", message: /was not ready within 30 s/ });
-  // Time enough for the other door to answer, before time goes on.
+  // Lets the other instance answer before the clock advances.
   await world.clock.advance(25);
   for (let turn = 0; turn < 50; turn++) await settle();
   await world.clock.advance(31_000);
@@ -156,7 +156,7 @@ Deno.test("startInBackground() takes no other door of that id for its own, and g
   await instance.ended;
 });
 
-Deno.test("startInBackground() ends a door that is not ready when the person interrupts", async () => {
+Deno.test("startInBackground() ends an instance that is not ready on an interrupt", async () => {
   const { told, start, stop } = worldWhere(() => new Promise(() => {}));
   const reason = new Error("Interrupted");
   const failed = assert.rejects(start(), reason);

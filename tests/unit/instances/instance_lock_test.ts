@@ -20,7 +20,7 @@ for (const id of ["", ".", "..", "../x", "a/b", "a b", "-a", "a\n", "x".repeat(4
   });
 }
 
-Deno.test("Instance.take() removes what a dead door left, and gives the lock back at the end", async () => {
+Deno.test("InstanceLock.take() removes the files of a dead instance, and releases the lock", async () => {
   const world = new MemoryWorld({ files: { "/run/me/work.sock": "", "/run/me/work.control.json": "{}" } });
   {
     await using lock = await InstanceLock.take(world, "work");
@@ -35,7 +35,7 @@ Deno.test("Instance.take() removes what a dead door left, and gives the lock bac
   await using _again = await InstanceLock.take(world, "work");
 });
 
-Deno.test("Instance.take() leaves the socket of a living door alone, whatever that serves there", async () => {
+Deno.test("InstanceLock.take() keeps the socket of a running instance, whatever it serves", async () => {
   const world = new MemoryWorld();
   await using _instance = world.network.listen({ path: "/run/me/work.sock" });
   await assert.rejects(InstanceLock.take(world, "work"), /another instance listens on \/run\/me\/work\.sock/);
@@ -43,17 +43,17 @@ Deno.test("Instance.take() leaves the socket of a living door alone, whatever th
   assert.ok(await world.files.lock(lockFile));
 });
 
-Deno.test("Instance.take() refuses a path that is too long for a socket, before anything is made", async () => {
+Deno.test("InstanceLock.take() refuses a socket path that is too long, before it creates a file", async () => {
   const world = new MemoryWorld();
   Object.assign(world.places, { runtime: `/${"deep/".repeat(25)}run` });
-  world.files.privateDirectory = () => Promise.reject(new Error("nothing is made"));
+  world.files.privateDirectory = () => Promise.reject(new Error("unexpected directory"));
   await assert.rejects(
     InstanceLock.take(world, "work"),
-    /^PosternError: Cannot use the socket path .*the system allows 107$/,
+    /^PosternError: Cannot use the socket path .*exceed the system's limit of 107$/,
   );
 });
 
-Deno.test("Instance.take() gives the lock back when it cannot clear the place", async () => {
+Deno.test("InstanceLock.take() releases the lock when it cannot remove old files", async () => {
   const world = new MemoryWorld();
   const { remove } = world.files;
   world.files.remove = () => Promise.reject(new PosternError("config", "Cannot remove it"));
@@ -62,7 +62,7 @@ Deno.test("Instance.take() gives the lock back when it cannot clear the place", 
   assert.ok(await world.files.lock(lockFile));
 });
 
-Deno.test("Instance gives the lock back when it cannot remove its socket", async () => {
+Deno.test("InstanceLock releases the lock when it cannot remove its socket", async () => {
   const world = new MemoryWorld();
   const lock = await InstanceLock.take(world, "work");
   await lock.listen();
@@ -71,7 +71,7 @@ Deno.test("Instance gives the lock back when it cannot remove its socket", async
   assert.ok(await world.files.lock(lockFile));
 });
 
-Deno.test("Instance.listen() keeps a token in a private file where there are no unix sockets", async () => {
+Deno.test("InstanceLock.listen() stores a token in a private file on Windows", async () => {
   const world = new MemoryWorld({ platform: "windows" });
   await using lock = await InstanceLock.take(world, "work");
   const { listening, token } = await lock.listen();
@@ -86,7 +86,7 @@ Deno.test("Instance.listen() keeps a token in a private file where there are no 
 });
 
 for (const platform of ["linux", "windows"] as const) {
-  Deno.test(`connectInstance() finds a running door and no other on ${platform}`, async () => {
+  Deno.test(`connectInstance() finds only the running instance on ${platform}`, async () => {
     const world = new MemoryWorld({ platform, files: { "/c.yaml": config } });
     const instance = await startInstance(world, { id: "work", config: "/c.yaml" });
     const client = await connectInstance(world, "work", { signal });
@@ -100,7 +100,7 @@ for (const platform of ["linux", "windows"] as const) {
       code: "refused",
       exit: 3,
       detail: "no_instance",
-      message: 'Cannot ask the instance "default": none runs',
+      message: 'Cannot query instance "default": it is not running',
     });
     await client.stop({ signal });
     await instance.ended;
@@ -108,7 +108,7 @@ for (const platform of ["linux", "windows"] as const) {
   });
 }
 
-Deno.test("connectInstance() asks no door of a newer postern but for what every version understands", async () => {
+Deno.test("connectInstance() sends a newer instance only requests of every version", async () => {
   const world = new MemoryWorld();
   const hello = { version: "9.0.0", id: "work", pid: 1, protocol: 2 };
   await using _instance = new WebServer(
@@ -117,19 +117,19 @@ Deno.test("connectInstance() asks no door of a newer postern but for what every 
   );
   await assert.rejects(connectInstance(world, "work", { signal }), {
     code: "protocol",
-    message: 'Cannot ask the door "work": it is of a newer postern (9.0.0)',
-    hint: "ask it by that postern, or end it: postern stop --id work",
+    message: 'Cannot query instance "work": it runs a newer postern (9.0.0)',
+    hint: "use that version of postern, or stop the instance: postern stop --id work",
   });
   const client = await connectInstance(world, "work", { signal, ofAnyVersion: true });
   assert.deepEqual(await client.hello({ signal }), hello);
 });
 
-Deno.test("connectInstance() takes a socket of a dead door for none", async () => {
+Deno.test("connectInstance() ignores the socket of a dead instance", async () => {
   const world = new MemoryWorld({ files: { "/run/me/work.sock": "" } });
   await assert.rejects(connectInstance(world, "work", { signal }), { code: "refused", exit: 3 });
 });
 
-Deno.test("instances() lists what runs, by id, and sweeps what is dead", async () => {
+Deno.test("instances() lists running instances by id, and removes files of dead ones", async () => {
   const world = new MemoryWorld({
     files: {
       "/c.yaml": config,
@@ -139,7 +139,7 @@ Deno.test("instances() lists what runs, by id, and sweeps what is dead", async (
       "/run/me/other": "",
     },
   });
-  // The lock files of the others are the locks' own affair, which a memory world has not.
+  // The file locks remove the other lock files; a memory world has none.
   const started = [];
   for (const id of ["work", "b"]) {
     world.files.put(`/run/me/${id}.lock`, "");
@@ -156,7 +156,7 @@ Deno.test("instances() lists what runs, by id, and sweeps what is dead", async (
   for (const { ended } of started) await ended;
 });
 
-Deno.test("instances() leaves the socket of a door that is only starting", async () => {
+Deno.test("instances() keeps the socket of a starting instance", async () => {
   const world = new MemoryWorld({ files: { "/run/me": "", [lockFile]: "", "/run/me/work.sock": "" } });
   using _lock = await world.files.lock(lockFile);
   assert.deepEqual(await instances(world, { signal }), []);
@@ -164,10 +164,10 @@ Deno.test("instances() leaves the socket of a door that is only starting", async
 });
 
 for (const isEnding of [true, false]) {
-  Deno.test(`instances() ${isEnding ? "leaves out a door that is ending" : "tells of a door that fails"}`, async () => {
+  Deno.test(`instances() ${isEnding ? "omits a stopping instance" : "reports a failing instance"}`, async () => {
     const world = new MemoryWorld({ files: { [lockFile]: "", "/run/me/work.sock": "", "/run/me": "" } });
     const fault = isEnding
-      ? new PosternError("unreachable", "Cannot go on: it was reset", { detail: "reset" })
+      ? new PosternError("unreachable", "Cannot read: connection reset", { detail: "reset" })
       : new PosternError("not_allowed", "Cannot connect");
     world.network.faults.set("/run/me/work.sock", fault);
     if (isEnding) assert.deepEqual(await instances(world, { signal }), []);
@@ -175,7 +175,7 @@ for (const isEnding of [true, false]) {
   });
 }
 
-Deno.test("instances() shows the others when one door does not answer", async () => {
+Deno.test("instances() lists the others when one instance does not answer", async () => {
   const world = new MemoryWorld({ files: { [lockFile]: "", "/run/me/work.sock": "", "/run/me": "" } });
   world.network.faults.set("/run/me/work.sock", new PosternError("timeout", "Cannot wait any longer"));
   const silent: string[] = [];
@@ -185,7 +185,7 @@ Deno.test("instances() shows the others when one door does not answer", async ()
 
 const former = "/tmp/postern-1000";
 
-/** A world in which an earlier postern may have instances in another place. */
+/** A world with a second place, where an older postern keeps its instances. */
 function withFormerPlace(files: Readonly<Record<string, string>> = {}): MemoryWorld {
   const world = new MemoryWorld({ files });
   Object.assign(world.places, { formerRuntime: former });
@@ -200,7 +200,7 @@ function answering(world: MemoryWorld, path: string, id: string): WebServer {
 }
 
 for (const path of ["/run/me", "/run/me/work.sock"]) {
-  Deno.test(`connectInstance() connects to nothing where ${path} is not ours alone`, async () => {
+  Deno.test(`connectInstance() does not connect if another user can write to ${path}`, async () => {
     const world = new MemoryWorld({ files: { [lockFile]: "" } });
     await using _stranger = answering(world, "/run/me/work.sock", "work");
     world.files.distrusted.set(path, "it belongs to another user (65534)");
@@ -220,7 +220,7 @@ for (const path of ["/run/me", "/run/me/work.sock"]) {
   });
 }
 
-Deno.test("connectInstance() finds an instance of an earlier postern in its place, and lists it", async () => {
+Deno.test("connectInstance() finds and lists an instance of an older postern", async () => {
   const world = withFormerPlace({ [`${former}/work.lock`]: "" });
   await using _earlier = answering(world, `${former}/work.sock`, "work");
   assert.equal((await (await connectInstance(world, "work", { signal })).hello({ signal })).pid, 7);
@@ -228,7 +228,7 @@ Deno.test("connectInstance() finds an instance of an earlier postern in its plac
   assert.deepEqual(found.map(({ id, control }) => [id, control]), [["work", `${former}/work.sock`]]);
 });
 
-Deno.test("connectInstance() takes nothing from the former place where another user has made it, and says so", async () => {
+Deno.test("connectInstance() ignores the former place if another user created it, and reports that", async () => {
   const world = withFormerPlace({ [`${former}/work.lock`]: "" });
   await using _stranger = answering(world, `${former}/work.sock`, "work");
   world.files.distrusted.set(former, "it belongs to another user (65534)");
@@ -245,11 +245,11 @@ Deno.test("connectInstance() takes nothing from the former place where another u
   );
   assert.deepEqual(ignored, [`Cannot trust the directory "${former}": it belongs to another user (65534)`]);
   assert.deepEqual(world.network.connects, []);
-  // Nor does it keep one from starting.
+  // It does not prevent a start either.
   await using _instance = await InstanceLock.take(world, "work");
 });
 
-Deno.test("connectInstance() goes without the former place where it may not look there", async () => {
+Deno.test("connectInstance() ignores the former place without permission to read it", async () => {
   const world = withFormerPlace();
   const { owned } = world.files;
   world.files.owned = (path, kind) =>
@@ -258,23 +258,23 @@ Deno.test("connectInstance() goes without the former place where it may not look
       : owned.call(world.files, path, kind);
   await assert.rejects(connectInstance(world, "work", { signal }), {
     detail: "no_instance",
-    message: 'Cannot ask the instance "work": none runs',
-    hint: "see what runs: postern status",
+    message: 'Cannot query instance "work": it is not running',
+    hint: "list running instances: postern status",
   });
-  const ignored = () => assert.fail("there is nothing to say");
+  const ignored = () => assert.fail("unexpected report");
   assert.deepEqual(await instances(world, { signal, ignored }), []);
 });
 
-Deno.test("Instance.take() leaves the id to an instance of an earlier postern", async () => {
+Deno.test("InstanceLock.take() refuses the id of an older postern's instance", async () => {
   const world = withFormerPlace({ [`${former}/work.lock`]: "" });
   {
     using _lock = await world.files.lock(`${former}/work.lock`);
-    await assert.rejects(InstanceLock.take(world, "work"), /an instance "work" is running already/);
+    await assert.rejects(InstanceLock.take(world, "work"), /instance "work" is already running/);
   }
   await using _instance = await InstanceLock.take(world, "work");
 });
 
-Deno.test("instances() tells an id by its socket, whatever the instance says", async () => {
+Deno.test("instances() takes the id from the socket, not from the answer", async () => {
   const world = new MemoryWorld({ files: { [lockFile]: "" } });
   await using _odd = answering(world, "/run/me/work.sock", "../../etc/passwd");
   const [found] = await instances(world, { signal });
@@ -283,7 +283,7 @@ Deno.test("instances() tells an id by its socket, whatever the instance says", a
 
 for (const listen of ["192.0.2.7:12000", "127.0.0.1:12000"]) {
   const isNamed = listen.startsWith("192.");
-  Deno.test(`connectInstance() ${isNamed ? "takes" : "refuses"} a proxy off loopback where our configuration listens on ${listen}`, async () => {
+  Deno.test(`connectInstance() ${isNamed ? "accepts" : "refuses"} a proxy off loopback if our configuration listens on ${listen}`, async () => {
     const world = new MemoryWorld({
       files: { [lockFile]: "", "/config/config.yaml": `listen: { mixed: "${listen}", allowOpen: true }\n` },
     });

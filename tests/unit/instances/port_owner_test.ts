@@ -5,7 +5,7 @@ import { startInstance } from "../../support/memory_instance.ts";
 import { MemoryWorld } from "../../support/memory_world.ts";
 import { jsonAnswer, WebServer } from "../../support/web_server.ts";
 
-Deno.test("withOwner() leaves a failure alone that has no owner among our doors", async () => {
+Deno.test("withOwner() keeps an error unchanged if none of our instances uses the address", async () => {
   const world = new MemoryWorld({ files: { "/run/me": "" } });
   const others = [
     new Error("anything"),
@@ -15,7 +15,7 @@ Deno.test("withOwner() leaves a failure alone that has no owner among our doors"
   for (const error of others) assert.equal(await withOwner(world, error), error);
 });
 
-Deno.test("withOwner() names the door that has the address, though others hang or are of a newer postern", async () => {
+Deno.test("withOwner() names the instance that uses the address, even if others hang or are newer", async () => {
   const files = { "/c.yaml": "listen: { mixed: 127.0.0.1:7 }\n", "/run/me": "", "/run/me/work.lock": "" };
   const world = new MemoryWorld({
     files: { ...files, "/run/me/hung.lock": "", "/run/me/hung.sock": "", "/run/me/later.lock": "" },
@@ -29,7 +29,7 @@ Deno.test("withOwner() names the door that has the address, though others hang o
   });
   const owned = withOwner(world, error);
   await world.clock.advance(5000);
-  assert.match(String((await owned as PosternError).hint), /^the door "work" \(pid 4711\) has it/);
+  assert.match(String((await owned as PosternError).hint), /^instance "work" \(pid 4711\) uses it/);
   world.kill("SIGTERM");
   await instance.ended;
 });

@@ -10,7 +10,7 @@ const done = jsonAnswer({ changed: false, changes: [], warnings: [] });
 
 function refusal(detail: "starting" | "closing"): WebAnswer {
   return jsonAnswer(
-    errorInfo(new PosternError("cancelled", `Cannot reload: the door is ${detail}`, { detail })),
+    errorInfo(new PosternError("cancelled", `Cannot reload: the instance is ${detail}`, { detail })),
     500,
   );
 }
@@ -21,15 +21,15 @@ const cases: {
   readonly gives: readonly string[];
 }[] = [
   {
-    name: "asks a door that starts until it has started",
+    name: "retries an instance until it has started",
     answers: [refusal("starting"), refusal("starting"), done],
     gives: ["work"],
   },
-  { name: "passes over a door that is closing", answers: [refusal("closing")], gives: [] },
+  { name: "skips a stopping instance", answers: [refusal("closing")], gives: [] },
   {
-    name: "tells of a door that takes too long to start",
+    name: "reports an instance that takes too long to start",
     answers: Array.from({ length: 200 }, () => refusal("starting")),
-    gives: ["work: Cannot reload: the door is starting"],
+    gives: ["work: Cannot reload: the instance is starting"],
   },
 ];
 for (const { name, answers, gives } of cases) {

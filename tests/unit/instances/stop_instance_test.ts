@@ -7,7 +7,7 @@ import { jsonAnswer, type WebAnswer, type WebRequest, WebServer } from "../../su
 
 const { signal } = new AbortController();
 
-/** An instance that never ends. */
+/** An instance that never stops. */
 function endless(world: MemoryWorld, { stop, status }: { stop: unknown; status?: unknown }): WebServer {
   const answers: Record<string, WebAnswer> = {
     "/v1/hello": jsonAnswer({ version: "1.2.3", id: "work", pid: 42, protocol: 1 }),
@@ -29,14 +29,14 @@ const cases = [
     says: "process 42 still runs after 7 s: it is draining, with 1 connection open",
   },
   {
-    name: "the usual drain limit and 5 s where it does not tell its own",
+    name: "the default drain limit and 5 s if it reports none",
     stop: {},
     status: undefined,
     ms: 35_000,
-    says: "process 42 still runs after 35 s: it does not tell its state",
+    says: "process 42 still runs after 35 s: its state is unknown",
   },
   {
-    name: "a day where it tells of more",
+    name: "a day if it reports more",
     stop: { drain: 1e15 },
     status: draining,
     ms: 24 * 60 * 60_000 + 5000,
@@ -44,13 +44,13 @@ const cases = [
   },
 ];
 for (const { name, stop, status, ms, says } of cases) {
-  Deno.test(`stopInstance() waits no longer than ${name}`, async () => {
+  Deno.test(`stopInstance() waits at most ${name}`, async () => {
     const world = new MemoryWorld();
     await using _endless = endless(world, { stop, status });
     const stopped = assert.rejects(stopInstance(world, "work", { signal }), {
       code: "timeout",
       message: `Cannot stop "work": ${says}`,
-      hint: "see what it does: postern connections --id work; postern logs work; or end it: kill 42",
+      hint: "check it: postern connections --id work; postern logs work; or kill it: kill 42",
     });
     let hasEnded = false;
     void stopped.then(() => hasEnded = true);
@@ -59,7 +59,7 @@ for (const { name, stop, status, ms, says } of cases) {
       assert.equal(hasEnded, false);
       await world.clock.advance(2000);
     } else {
-      // Time in which the process stood still is given back once.
+      // Time during which the process was suspended is added once.
       for (let times = 0; times < 3; times++) await world.clock.skip(ms);
     }
     await stopped;
@@ -67,7 +67,7 @@ for (const { name, stop, status, ms, says } of cases) {
   });
 }
 
-Deno.test("stopInstance() resolves when the instance has gone", async () => {
+Deno.test("stopInstance() resolves when the instance has ended", async () => {
   const world = new MemoryWorld({ files: { "/c.yaml": "listen: { mixed: 127.0.0.1:0 }\n" } });
   const instance = await startInstance(world, { id: "work", config: "/c.yaml" });
   const stopped = stopInstance(world, "work", { signal });

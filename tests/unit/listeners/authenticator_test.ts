@@ -11,18 +11,18 @@ const cases = [
   { name: "me", password: "Secret", isRight: false },
   { name: "me", password: "", isRight: false },
   { name: "you", password: "secret", isRight: false },
-  { name: "nobody", password: "secret", isRight: false },
+  { name: "stranger", password: "secret", isRight: false },
   { name: "", password: "", isRight: false },
 ];
 
 for (const { name, password, isRight } of cases) {
-  Deno.test(`Authenticator ${isRight ? "takes" : "refuses"} "${name}" with "${password}"`, async () => {
+  Deno.test(`Authenticator ${isRight ? "accepts" : "refuses"} "${name}" with "${password}"`, async () => {
     const authenticator = new Authenticator(users, new FakeClock());
     assert.equal(await authenticator.check(name, password, { peer: "127.0.0.1:1", signal }), isRight);
   });
 }
 
-/** How long a check waits, in steps of 50 ms. */
+/** The delay of a check, in steps of 50 ms. */
 async function waitOf(
   authenticator: Authenticator,
   clock: FakeClock,
@@ -31,7 +31,7 @@ async function waitOf(
 ): Promise<number> {
   let isDone = false;
   const check = authenticator.check("me", password, { peer, signal }).then(() => isDone = true);
-  // The hash function is loaded on the first check.
+  // The first check loads the hash function.
   await import("node:crypto");
   await clock.advance(0);
   let waited = 0;
@@ -40,7 +40,7 @@ async function waitOf(
   return waited;
 }
 
-Deno.test("Authenticator makes an address that keeps being wrong wait longer each time, up to 5 s", async () => {
+Deno.test("Authenticator doubles the delay for repeated failures of an address, up to 5 s", async () => {
   const clock = new FakeClock();
   const authenticator = new Authenticator(users, clock);
   const waits: number[] = [];
@@ -56,13 +56,13 @@ Deno.test("Authenticator makes an address that keeps being wrong wait longer eac
   assert.equal(
     await waitOf(authenticator, clock, "192.0.2.1:99", "secret"),
     5000,
-    "the right password waits too",
+    "the right password is delayed too",
   );
-  assert.equal(await waitOf(authenticator, clock, "192.0.2.1:99", "secret"), 0, "and ends the waiting");
+  assert.equal(await waitOf(authenticator, clock, "192.0.2.1:99", "secret"), 0, "and resets the delay");
   assert.equal(clock.waiting, 0);
 });
 
-Deno.test("Authenticator lets one of many first guesses go without a wait", async () => {
+Deno.test("Authenticator checks only one of many simultaneous guesses without a delay", async () => {
   const clock = new FakeClock();
   const authenticator = new Authenticator(users, clock);
   let answered = 0;
@@ -78,7 +78,7 @@ Deno.test("Authenticator lets one of many first guesses go without a wait", asyn
   assert.equal(await waitOf(authenticator, clock, "192.0.2.1:1", "wrong"), 5000);
 });
 
-Deno.test("Authenticator sees one IPv6 network as one client", async () => {
+Deno.test("Authenticator treats an IPv6 network as one client", async () => {
   const clock = new FakeClock();
   const authenticator = new Authenticator(users, clock);
   assert.equal(await waitOf(authenticator, clock, "[2001:db8::1]:1", "wrong"), 0);
@@ -86,7 +86,7 @@ Deno.test("Authenticator sees one IPv6 network as one client", async () => {
   assert.equal(await waitOf(authenticator, clock, "[2001:db8:0:1::1]:3", "wrong"), 0);
 });
 
-Deno.test("Authenticator tells clients of IPv4 apart at a door on all addresses", async () => {
+Deno.test("Authenticator distinguishes IPv4 clients of a wildcard listener", async () => {
   const clock = new FakeClock();
   const authenticator = new Authenticator(users, clock);
   assert.equal(await waitOf(authenticator, clock, "[::ffff:192.0.2.1]:1", "wrong"), 0);
@@ -94,7 +94,7 @@ Deno.test("Authenticator tells clients of IPv4 apart at a door on all addresses"
   assert.equal(await waitOf(authenticator, clock, "[::ffff:192.0.2.2]:3", "wrong"), 0);
 });
 
-Deno.test("Authenticator forgets an address after ten quiet minutes, and the oldest of too many", async () => {
+Deno.test("Authenticator forgets an address after ten minutes, and the oldest one when full", async () => {
   const clock = new FakeClock();
   const authenticator = new Authenticator(users, clock);
   await waitOf(authenticator, clock, "192.0.2.1:1", "wrong");
@@ -108,7 +108,7 @@ Deno.test("Authenticator forgets an address after ten quiet minutes, and the old
   assert.equal(await waitOf(authenticator, clock, "192.0.2.1:1", "wrong"), 0);
 });
 
-Deno.test("Authenticator stops waiting with its signal", async () => {
+Deno.test("Authenticator stops waiting when its signal aborts", async () => {
   const clock = new FakeClock();
   const authenticator = new Authenticator(users, clock);
   await authenticator.check("me", "wrong", { peer: "unix:", signal });

@@ -6,13 +6,13 @@ import { settle } from "../../support/fake_clock.ts";
 import { bytesOf, FakeDial, fromHex, readExactly, serveClient, toHex } from "../../support/fake_dial.ts";
 import { readAll } from "../../support/memory_conn.ts";
 
-/** Dials that end when a test says so. */
+/** Dials that end on request. */
 class SlowDial {
   readonly #quick = new FakeDial();
   readonly #asked = Promise.withResolvers<void>();
   readonly #connected = Promise.withResolvers<Dialed>();
   signal: AbortSignal | undefined;
-  #connect: () => Promise<Dialed> = () => Promise.reject(new Error("nobody has dialled"));
+  #connect: () => Promise<Dialed> = () => Promise.reject(new Error("no dial has started"));
 
   readonly dial: Dial = (request, options) => {
     this.signal = options.signal;
@@ -22,12 +22,12 @@ class SlowDial {
     return this.#connected.promise;
   };
 
-  /** Resolves when somebody has dialled. */
+  /** Resolves when a dial has started. */
   get asked(): Promise<void> {
     return this.#asked.promise;
   }
 
-  /** Lets the dial succeed; the target's end of it. */
+  /** Lets the dial succeed; returns the target's side. */
   async connect() {
     this.#connected.resolve(await this.#connect());
     return (await this.#quick.nth(0)).target;
@@ -51,18 +51,18 @@ async function asking({ asks }: { readonly asks: readonly Uint8Array<ArrayBuffer
 }
 
 for (const request of [...requests, plain]) {
-  Deno.test(`a client that resets during a long dial ends it (${request.name})`, async () => {
+  Deno.test(`a reset by the client cancels a long dial (${request.name})`, async () => {
     const { client, served, clock, slow } = await asking(request);
     await clock.advance(1000);
     assert.equal(slow.signal?.aborted, false);
     client.abort(new Error("reset"));
     await served;
     assert.ok(isPosternError(slow.signal?.reason, "cancelled"));
-    assert.equal(slow.signal?.reason.message, "The client has left");
+    assert.equal(slow.signal?.reason.message, "The client closed the connection");
     assert.equal(clock.waiting, 0);
   });
 
-  Deno.test(`a client that the door drops during a dial ends it (${request.name})`, async () => {
+  Deno.test(`dropping a client cancels its dial (${request.name})`, async () => {
     const { served, slow, stop } = await asking(request);
     const reason = new Error("enough");
     stop.abort(reason);
@@ -73,7 +73,7 @@ for (const request of [...requests, plain]) {
 
 for (const request of requests) {
   for (const late of [0, 1, 20_000]) {
-    Deno.test(`what a client sends during a long dial is kept, ${late} bytes and the end (${request.name})`, async () => {
+    Deno.test(`bytes that a client sends during a long dial are kept, ${late} bytes and the end (${request.name})`, async () => {
       const { client, served, clock, slow } = await asking(request);
       await client.write(bytesOf("early"));
       await clock.advance(1000);
@@ -93,7 +93,7 @@ for (const request of requests) {
     });
   }
 
-  Deno.test(`what a client sends after a long dial comes behind what it sent before (${request.name})`, async () => {
+  Deno.test(`bytes sent after a long dial follow the earlier ones (${request.name})`, async () => {
     const { client, served, clock, slow } = await asking(request);
     await clock.advance(1000);
     const target = await slow.connect();
@@ -109,7 +109,7 @@ for (const request of requests) {
   });
 }
 
-Deno.test("a client is not read during a short dial", async () => {
+Deno.test("a short dial does not read from the client", async () => {
   const dials = new SlowDial();
   const world = serveClient(serveMixed, { dial: dials.dial, capacity: 64 });
   await world.client.write(fromHex("04010050c000020100"));
@@ -129,7 +129,7 @@ Deno.test("a client is not read during a short dial", async () => {
   await world.served;
 });
 
-Deno.test("a client that sends a lot during a long dial is held back", async () => {
+Deno.test("a client that sends a lot during a long dial gets backpressure", async () => {
   const dials = new SlowDial();
   const world = serveClient(serveMixed, { dial: dials.dial, capacity: 1000 });
   await world.client.write(fromHex("04010050c000020100"));
@@ -141,7 +141,7 @@ Deno.test("a client that sends a lot during a long dial is held back", async () 
     await world.client.closeWrite();
   })();
   for (let turn = 0; turn < 50; turn++) await settle();
-  assert.ok(sent >= 16_000 && sent <= 20_000, `${sent} were taken`);
+  assert.ok(sent >= 16_000 && sent <= 20_000, `${sent} bytes were read`);
   const target = await dials.connect();
   const answered = readExactly(world.client, 8);
   assert.equal((await readAll(target)).length, 100_000);

@@ -49,7 +49,7 @@ function openListener(
 
 const request = bytesOf("CONNECT a:1 HTTP/1.1\r\nHost: a:1\r\n\r\n");
 
-Deno.test("serveDoor() answers clients over the limit in their own protocol, and serves again when one has left", async () => {
+Deno.test("serveListener() answers clients over the limit in their own protocol, and serves again after one leaves", async () => {
   const { connect, stop, dials, clock, log, served } = openListener();
   const clients = [await connect(), await connect()];
   for (const client of clients) await client.write(request);
@@ -77,7 +77,7 @@ Deno.test("serveDoor() answers clients over the limit in their own protocol, and
   assert.equal(
     log.lines.filter(({ event }) => event === "instance.full").length,
     1,
-    "said once a second at most",
+    "logged at most once a second",
   );
 
   clients[0]?.abort();
@@ -89,7 +89,7 @@ Deno.test("serveDoor() answers clients over the limit in their own protocol, and
   await served;
 });
 
-Deno.test("serveDoor() lets the oldest client over the limit go that has not said its request when 64 wait", async () => {
+Deno.test("serveListener() drops the oldest client over the limit without a request when 64 wait", async () => {
   const { connect, stop, clock, served } = openListener({ connections: 0 });
   const waiting = await Promise.all(Array.from({ length: 64 }, connect));
   for (const half of waiting.slice(1)) await half.write(request.subarray(0, 9));
@@ -100,7 +100,7 @@ Deno.test("serveDoor() lets the oldest client over the limit go that has not sai
     assert.match(new TextDecoder().decode(await readAll(late)), /^HTTP\/1.1 503 /, `client ${turn}`);
     await late[Symbol.asyncDispose]();
     await assert.rejects(oldest.read(new Uint8Array(1)));
-    // The place that the one before has left is free.
+    // The dropped client's place is free.
     waiting.push(await connect());
   }
   await clock.advance(1_100);
@@ -110,7 +110,7 @@ Deno.test("serveDoor() lets the oldest client over the limit go that has not sai
   assert.equal(clock.waiting, 0);
 });
 
-Deno.test("serveDoor() closes a client over the limit at once when 64 are being answered", async () => {
+Deno.test("serveListener() immediately closes a client over the limit when 64 get answers", async () => {
   const { connect, stop, served } = openListener({
     connections: 0,
     serve: (_client, _messages, _deps, { signal }) =>
@@ -123,7 +123,7 @@ Deno.test("serveDoor() closes a client over the limit at once when 64 are being 
   await served;
 });
 
-Deno.test("serveDoor() drops every client when its signal ends, whatever it is doing", async () => {
+Deno.test("serveListener() drops every client when its signal aborts, in every state", async () => {
   const { connect, stop, dials, clock, served } = openListener({ connections: 9 });
   const clients: Conn[] = [];
   for (
@@ -135,14 +135,14 @@ Deno.test("serveDoor() drops every client when its signal ends, whatever it is d
   }
   await dials.nth(1);
   await settle();
-  stop.abort(new PosternError("cancelled", "The door is closing"));
+  stop.abort(new PosternError("cancelled", "The instance is stopping"));
   await served;
   for (const client of clients) await assert.rejects(readAll(client));
   for (const { outcome } of dials.made) assert.notEqual(outcome, undefined);
   assert.equal(clock.waiting, 0);
 });
 
-Deno.test("serveDoor() drops a client of HTTP from which nothing is read just now when its signal ends", async () => {
+Deno.test("serveListener() drops an HTTP client without a pending read when its signal aborts", async () => {
   const { connect, stop, dials, clock, served } = openListener({ connections: 9 });
   const get = "GET http://a/ HTTP/1.1\r\nHost: a\r\n\r\n";
   for (
@@ -156,13 +156,13 @@ Deno.test("serveDoor() drops a client of HTTP from which nothing is read just no
   }
   await dials.nth(1);
   await settle();
-  stop.abort(new PosternError("cancelled", "The door is closing"));
+  stop.abort(new PosternError("cancelled", "The instance is stopping"));
   await served;
   for (const { outcome } of dials.made) assert.equal(outcome, "client_gone");
   assert.equal(clock.waiting, 0);
 });
 
-Deno.test("serveDoor() lets idle clients go when its socket is closed, and waits for the others", async () => {
+Deno.test("serveListener() drops idle clients when its socket closes, and waits for the others", async () => {
   const { connect, listening, dials, served } = openListener({ connections: 9 });
   const idle = await connect();
   await idle.write(bytesOf("GET http://a/ HTTP/1.1\r\nHost: a\r\n\r\n"));
@@ -186,7 +186,7 @@ Deno.test("serveDoor() lets idle clients go when its socket is closed, and waits
   assert.equal(tunnel.outcome, "done");
 });
 
-Deno.test("serveDoor() waits for a moment only for clients that have said nothing when its socket is closed", async () => {
+Deno.test("serveListener() waits only briefly for silent clients when its socket closes", async () => {
   const { connect, listening, dials, clock, served } = openListener({ connections: 9 });
   const silent = await connect();
   const late = await connect();
@@ -199,7 +199,7 @@ Deno.test("serveDoor() waits for a moment only for clients that have said nothin
   const { target } = await dials.nth(0);
   await readUntil(late, "\r\n\r\n");
   await clock.advance(100);
-  await assert.rejects(silent.read(new Uint8Array(1)), "who said nothing is let go");
+  await assert.rejects(silent.read(new Uint8Array(1)), "the silent client is dropped");
   await half.write(request.subarray(9));
   const other = await dials.nth(1);
   await readUntil(half, "\r\n\r\n");
@@ -211,11 +211,11 @@ Deno.test("serveDoor() waits for a moment only for clients that have said nothin
   assert.equal(clock.waiting, 0);
 });
 
-Deno.test("serveDoor() tells of a client whose service failed, and goes on", async () => {
+Deno.test("serveListener() logs a failure while serving a client, and continues", async () => {
   let count = 0;
   const { connect, stop, log, served } = openListener({
     serve: async (client) => {
-      if (count++ === 0) throw new Error("a fault of ours");
+      if (count++ === 0) throw new Error("an internal error");
       await client[Symbol.asyncDispose]();
     },
   });
@@ -223,7 +223,7 @@ Deno.test("serveDoor() tells of a client whose service failed, and goes on", asy
   assert.equal((await readAll(await connect())).length, 0);
   assert.deepEqual(log.lines.map(({ event, reason }) => [event, reason]), [[
     "client.failed",
-    "a fault of ours",
+    "an internal error",
   ]]);
   stop.abort();
   await served;

@@ -64,13 +64,13 @@ const requests = [
 ];
 
 for (const { name, hello, reply, target, protocol } of requests) {
-  for (const way of ["one piece", "one piece a message", "one byte a piece"]) {
-    Deno.test(`serveMixed() connects ${name}, sent in ${way}, and loses no early byte`, async () => {
+  for (const how of ["one piece", "one piece per message", "one byte per piece"]) {
+    Deno.test(`serveMixed() connects ${name}, sent in ${how}, and loses no early byte`, async () => {
       const { client, served, dials } = serveClient(serveMixed);
       const early = "e".repeat(200);
-      const pieces = way === "one piece"
+      const pieces = how === "one piece"
         ? [fromHex(hello.join("") + toHex(bytesOf(early)))]
-        : way === "one piece a message"
+        : how === "one piece per message"
         ? [...hello.map(fromHex), bytesOf(early)]
         : [...fromHex(hello.join("")), ...bytesOf(early)].map((byte) => Uint8Array.of(byte));
       for (const piece of pieces) await client.write(piece);
@@ -88,7 +88,7 @@ for (const { name, hello, reply, target, protocol } of requests) {
     });
   }
 
-  Deno.test(`serveMixed() survives a client that vanishes anywhere in ${name}`, async () => {
+  Deno.test(`serveMixed() survives a client that disconnects anywhere in ${name}`, async () => {
     const bytes = fromHex(hello.join(""));
     for (let cut = 0; cut < bytes.length; cut++) {
       for (const leave of ["end", "abort"] as const) {
@@ -103,7 +103,7 @@ for (const { name, hello, reply, target, protocol } of requests) {
     }
   });
 
-  Deno.test(`serveMixed() passes the client's end on after ${name} and still brings the answer`, async () => {
+  Deno.test(`serveMixed() forwards the client's half-close after ${name} and still returns the answer`, async () => {
     const { client, served, dials } = serveClient(serveMixed);
     for (const message of hello) await client.write(fromHex(message));
     await client.write(bytesOf("x".repeat(1000)));
@@ -135,7 +135,7 @@ function failure(code: ConstructorParameters<typeof PosternError>[0], detail?: E
 }
 
 for (const { name, error, code5 } of errors) {
-  Deno.test(`serveMixed() answers ${name} with ${code5} by SOCKS5 and 0x5B by SOCKS4, then closes`, async () => {
+  Deno.test(`serveMixed() answers ${name} with ${code5} in SOCKS5 and 0x5B in SOCKS4, then closes`, async () => {
     for (
       const [hello, reply] of [
         [`050100${toName}ffff`, `0500050${code5}0001`],
@@ -153,7 +153,7 @@ for (const { name, error, code5 } of errors) {
 }
 
 const refused = [
-  { name: "method 2 alone while no password is asked", hello: "050102", reply: "05ff" },
+  { name: "only method 2 on a listener without passwords", hello: "050102", reply: "05ff" },
   { name: "no method at all", hello: "0500", reply: "05ff" },
   { name: "BIND", hello: "050100 05020001 00000000 0000", reply: "050005070001000000000000" },
   { name: "UDP ASSOCIATE", hello: "050100 05030001 00000000 0000", reply: "050005070001000000000000" },
@@ -189,7 +189,7 @@ Deno.test("serveMixed() picks method 0 when it is one of several", async () => {
   await served;
 });
 
-Deno.test("serveMixed() takes the right password and tells the dial who it is", async () => {
+Deno.test("serveMixed() accepts the right password and passes the user to the dial", async () => {
   const { client, served, dials } = serveClient(serveMixed, {
     auth: new Authenticator([me], new FakeClock()),
   });
@@ -214,12 +214,12 @@ const wrong = [
     hello: ["050102", toHex(encodeSocks5Credentials({ user: "x", password: "secret" }))],
     reply: "05020101",
   },
-  { name: "a client that offers no password", hello: ["050100"], reply: "05ff" },
-  { name: "SOCKS4, which carries none", hello: ["04010050c000020100"], reply: "005d000000000000" },
+  { name: "a client that offers no password method", hello: ["050100"], reply: "05ff" },
+  { name: "SOCKS4, which has no passwords", hello: ["04010050c000020100"], reply: "005d000000000000" },
 ];
 
 for (const { name, hello, reply } of wrong) {
-  Deno.test(`serveMixed() of a door with passwords refuses ${name}`, async () => {
+  Deno.test(`serveMixed() of a listener with passwords refuses ${name}`, async () => {
     const { client, served, dials } = serveClient(serveMixed, {
       auth: new Authenticator([me], new FakeClock()),
     });
@@ -232,7 +232,7 @@ for (const { name, hello, reply } of wrong) {
 }
 
 for (const sent of ["", "05", "050100", "04", "G", "GET http://a/ HTTP/1.1\r\nHost"]) {
-  Deno.test(`serveMixed() closes a client that says ${JSON.stringify(sent)} and no more`, async () => {
+  Deno.test(`serveMixed() closes a client that sends only ${JSON.stringify(sent)}`, async () => {
     const { client, served, clock, dials } = serveClient(serveMixed);
     await client.write(/^[0-9]+$/.test(sent) ? fromHex(sent) : bytesOf(sent));
     await clock.advance(9_000);
@@ -244,16 +244,16 @@ for (const sent of ["", "05", "050100", "04", "G", "GET http://a/ HTTP/1.1\r\nHo
   });
 }
 
-Deno.test("serveMixed() closes TLS and says what it was", async () => {
+Deno.test("serveMixed() closes TLS and logs the reason", async () => {
   const { client, served, log } = serveClient(serveMixed);
   await client.write(fromHex("160301020001"));
   await served;
   assert.equal(log.lines[0]?.event, "instance.tls");
-  assert.equal(log.lines[0]?.["reason"], "TLS to a plain proxy port");
+  assert.equal(log.lines[0]?.["reason"], "the client uses TLS on a plaintext proxy port");
   await assert.rejects(client.read(new Uint8Array(1)));
 });
 
-Deno.test("serveMixed() closes what begins with any other byte at once", async () => {
+Deno.test("serveMixed() immediately closes a connection with any other first byte", async () => {
   for (const byte of [0, 1, 3, 6, 0x17, 0x20, 0x30, 0x40, 0x5b, 0x60, 0x7b, 0x80, 0xff]) {
     const { client, served, clock } = serveClient(serveMixed);
     await client.write(Uint8Array.of(byte));
@@ -263,7 +263,7 @@ Deno.test("serveMixed() closes what begins with any other byte at once", async (
   }
 });
 
-Deno.test("serveMixed() does not hold the answer back while a target takes its early bytes slowly", async () => {
+Deno.test("serveMixed() does not delay the reply while a target reads early bytes slowly", async () => {
   const { client, served, dials } = serveClient(serveMixed, { capacity: 100 });
   const writing = client.write(fromHex(`050100${toName}${"ee".repeat(300)}`));
   const { target } = await dials.nth(0);
@@ -274,18 +274,18 @@ Deno.test("serveMixed() does not hold the answer back while a target takes its e
   await served;
 });
 
-Deno.test("serveMixed() ends with its signal while a target does not take the early bytes", async () => {
+Deno.test("serveMixed() ends with its signal while a target does not read the early bytes", async () => {
   const { client, served, dials, stop } = serveClient(serveMixed, { capacity: 100 });
   const writing = client.write(fromHex(`050100${toName}${"ee".repeat(300)}`));
   const dial = await dials.nth(0);
   await readExactly(client, 12);
-  stop.abort(new PosternError("cancelled", "The door is closing"));
+  stop.abort(new PosternError("cancelled", "The instance is stopping"));
   await served;
   await assert.rejects(writing);
   assert.equal(dial.outcome, "cancelled");
 });
 
-Deno.test("serveMixed() tells a client that the target has reset", async () => {
+Deno.test("serveMixed() resets the client when the target resets", async () => {
   const { client, served, dials } = serveClient(serveMixed);
   await client.write(fromHex(`050100${toName}`));
   const dial = await dials.nth(0);
@@ -296,7 +296,7 @@ Deno.test("serveMixed() tells a client that the target has reset", async () => {
   assert.equal(dial.outcome, "target_gone");
 });
 
-Deno.test("serveMixed() gives up on a client that does not close after a refusal", async () => {
+Deno.test("serveMixed() drops a client that does not close after a refusal", async () => {
   const { client, served, clock }: ServedClient = serveClient(serveMixed);
   await client.write(fromHex("050102"));
   assert.equal(toHex(await readAll(client)), "05ff");
@@ -318,7 +318,7 @@ const others = [
 ];
 
 for (const { name, serve, bytes, event } of others) {
-  Deno.test(`${name} refuses what begins with ${bytes[0]} and says so`, async () => {
+  Deno.test(`${name} refuses a connection with first byte ${bytes[0]} and logs that`, async () => {
     const { client, served, dials, log } = serveClient(serve);
     await client.write(bytes);
     await served;

@@ -228,7 +228,9 @@ Deno.test("readConfig() warns of a door that an option opens, by that option", a
   const overrides = { listen: ["0.0.0.0:1"], allowOpen: true };
   const { loaded, warnings } = await readConfig(new MemoryWorld({ files }), { overrides });
   assert.ok(loaded);
-  assert.deepEqual(warnings, ["--listen: is an open door: everyone who reaches 0.0.0.0:1 can use it"]);
+  assert.deepEqual(warnings, [
+    "--listen: is open to the network: everyone who reaches 0.0.0.0:1 can use the proxy",
+  ]);
 });
 
 Deno.test("readConfig() says of a file over 2 MB what to do with its lists", async () => {

@@ -23,7 +23,7 @@ const delegation = { server, domains: ["corp.example", "svc"] };
 const dropIn = "/etc/systemd/resolved.conf.d/postern.conf";
 const delegate = "/etc/systemd/dns-delegate.d/postern.dns-delegate";
 
-/** A machine with a systemd of a version, or with none; every command it is told to run is kept. */
+/** A machine with or without systemd; records every command. */
 function machine({ version = 252, platform = "linux" as World["process"]["platform"], code = 0 } = {}) {
   const world = new MemoryWorld({ platform });
   const ran: string[] = [];
@@ -61,45 +61,48 @@ for (
     assert.equal(ran.includes(restart), restarts);
     ran.length = 0;
     assert.deepEqual(await applyDns(world, delegation, { signal }), { written: [], removed: [] });
-    assert.equal(ran.includes(restart), false, "nothing has changed");
+    assert.equal(ran.includes(restart), false, "nothing changed");
     assert.deepEqual(await undoDns(world, { signal }), { written: [], removed: paths });
     assert.equal(ran.includes(restart), restarts);
     assert.deepEqual(await appliedDnsFiles(world), []);
   });
 }
 
-Deno.test("applyDns() takes away what an older systemd needed", async () => {
+Deno.test("applyDns() removes the file for an older systemd", async () => {
   const { world } = machine();
   await applyDns(world, delegation, { signal });
   world.process.run = machine({ version: 260 }).world.process.run;
   assert.deepEqual(await applyDns(world, delegation, { signal }), { written: [delegate], removed: [dropIn] });
 });
 
-Deno.test("applyDns() keeps to the kind of file that is there where it may not ask systemctl", async () => {
+Deno.test("applyDns() keeps the existing kind of file if it may not run systemctl", async () => {
   const { world } = machine({ version: 260 });
   await applyDns(world, delegation, { signal });
   world.process.run = machine({ version: 0 }).world.process.run;
-  await assert.rejects(applyDns(world, { ...delegation, domains: ["other"] }, { signal }), /read its files/);
+  await assert.rejects(
+    applyDns(world, { ...delegation, domains: ["other"] }, { signal }),
+    /Cannot reload systemd-resolved/,
+  );
   assert.deepEqual((await appliedDnsFiles(world)).map(({ path }) => path), [delegate]);
 });
 
-Deno.test("applyDns() writes what it can without systemctl, and says what to run", async () => {
+Deno.test("applyDns() writes its files without systemctl, and reports what to run", async () => {
   const { world } = machine({ version: 0 });
   await assert.rejects(
     applyDns(world, delegation, { signal }),
     (error) =>
-      error instanceof PosternError && /Cannot have systemd-resolved read its files/.test(error.message) &&
-      /the files are as they should be; run: systemctl/.test(error.hint ?? ""),
+      error instanceof PosternError && /Cannot reload systemd-resolved/.test(error.message) &&
+      /the files are up to date; run: systemctl/.test(error.hint ?? ""),
   );
   assert.deepEqual(appliedDelegation(await appliedDnsFiles(world)), delegation);
   const failing = machine({ code: 1 }).world;
-  await assert.rejects(applyDns(failing, delegation, { signal }), /its files: it failed$/);
+  await assert.rejects(applyDns(failing, delegation, { signal }), /systemd-resolved: it failed$/);
 });
 
-Deno.test("applyDns() leaves a file of somebody else, and Windows, alone", async () => {
+Deno.test("applyDns() changes neither another program's file nor Windows", async () => {
   const { world } = machine();
   world.files.put(dropIn, "[Resolve]\n");
-  await assert.rejects(applyDns(world, delegation, { signal }), /postern has not written it/);
+  await assert.rejects(applyDns(world, delegation, { signal }), /postern did not write the existing file/);
   assert.deepEqual(await undoDns(world, { signal }), { written: [], removed: [] });
   assert.equal(await world.files.readText(dropIn), "[Resolve]\n");
   await assert.rejects(
@@ -126,7 +129,7 @@ Deno.test("applyCommand() needs no configuration", () => {
   );
 });
 
-Deno.test("cleanUp() removes files that lead to nobody, and no others", async () => {
+Deno.test("cleanUp() removes only files that name a dead server", async () => {
   const { world } = machine();
   await applyDns(world, delegation, { signal });
   const listening = world.network.listen(server);
@@ -135,13 +138,13 @@ Deno.test("cleanUp() removes files that lead to nobody, and no others", async ()
   assert.deepEqual(await cleanUp(world, { signal }), { written: [], removed: [dropIn] });
 });
 
-Deno.test("repairDns() mends what an earlier door has left, and says what to run where it may not", async () => {
+Deno.test("repairDns() repairs files of an earlier instance, or reports what to run", async () => {
   const { world } = machine();
   const log = recordingLog();
   const repair = (delegation: Parameters<typeof repairDns>[1]) =>
     repairDns(world, delegation, { log, signal });
   await repair(delegation);
-  assert.deepEqual(await appliedDnsFiles(world), [], "what nobody has applied is not applied");
+  assert.deepEqual(await appliedDnsFiles(world), [], "nothing was applied before");
   await applyDns(world, delegation, { signal });
   await repair({ ...delegation, domains: ["svc", "corp.example"] });
   assert.deepEqual(log.lines, [], "the same in another order");
@@ -151,7 +154,7 @@ Deno.test("repairDns() mends what an earlier door has left, and says what to run
   assert.deepEqual(
     appliedDelegation(await appliedDnsFiles(world)),
     delegation,
-    "another door is there, whose files they are",
+    "the files belong to another instance",
   );
   other.close();
   await repair(moved);
@@ -169,7 +172,7 @@ Deno.test("repairDns() mends what an earlier door has left, and says what to run
   assert.deepEqual(await appliedDnsFiles(world), []);
 });
 
-Deno.test("appliedDnsFiles() knows what a killed apply had no time to finish", async () => {
+Deno.test("appliedDnsFiles() finds the incomplete files of a killed apply", async () => {
   const { world } = machine();
   const half = `${dropIn}.0123abcd.tmp`;
   world.files.put(half, dnsMark.slice(0, 10));
@@ -180,7 +183,7 @@ Deno.test("appliedDnsFiles() knows what a killed apply had no time to finish", a
   assert.deepEqual((await undoDns(world, { signal })).removed, found);
 });
 
-Deno.test("dnsSystemFiles() writes IPv6 servers as systemd reads them", () => {
+Deno.test("dnsSystemFiles() writes IPv6 servers in systemd's syntax", () => {
   const [file] = dnsSystemFiles("systemd-resolved", { server: { host: "::1", port: 53 }, domains: ["a"] });
   assert.equal(file?.content, `${dnsMark}\n[Resolve]\nDNS=[::1]:53\nDomains=~a\n`);
 });
@@ -192,11 +195,14 @@ for (
     { text: "listen: { dns: unix:/x }", says: /listen\.dns: must be an address with a port/ },
     {
       text: "listen: { mixed: 127.0.0.1:1, dns: 127.0.0.1:1 }",
-      says: /listen\.dns: must not be an address that is taken/,
+      says: /listen\.dns: must be a free address/,
     },
     { text: "dns: { domains: [a..b] }", says: /dns\.domains\[0\]: must be a domain/ },
     { text: "dns: { domains: 10.0.0.1 }", says: /dns\.domains: must be a domain/ },
-    { text: "dns: { fakeRange: fd00::/64 }", says: /dns\.fakeRange: must be an IPv4 network of \/8 to \/28/ },
+    {
+      text: "dns: { fakeRange: fd00::/64 }",
+      says: /dns\.fakeRange: must be an unused IPv4 network from \/8 to \/28/,
+    },
     {
       text: "dns: { fakeRange: 198.18.3.0/15 }",
       says: /warning: dns\.fakeRange: has bits beyond its prefix/,
@@ -208,7 +214,7 @@ for (
     { text: "dns: { domains: .Corp.example., fakeRange: 198.18.0.0/15 }", says: /^$/ },
   ]
 ) {
-  Deno.test(`readConfig() says of "${text}" what is wrong`, async () => {
+  Deno.test(`readConfig() reports the problem of "${text}"`, async () => {
     const { errors, warnings } = await readConfig(new MemoryWorld(), { text });
     assert.match([...errors, ...warnings].join("\n"), says);
   });

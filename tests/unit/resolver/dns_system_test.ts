@@ -21,23 +21,23 @@ const hostile: readonly (DnsDelegation & { readonly why: RegExp })[] = [
   ].map((domain) => ({
     server,
     domains: [...domains, domain],
-    why: /^Cannot have the system ask for ".*": it is no domain$/,
+    why: /^Cannot configure the system resolver: ".*" is not a domain$/,
   })),
   ...["203.0.113.9", "localhost", "127.0.0.1\nport 1", "0.0.0.0", "::", ""].map((host) => ({
     server: { host, port: 53 },
     domains,
-    why: /^Cannot have the system ask ".*": it is no loopback address$/,
+    why: /^Cannot configure the system resolver: ".*" with port 53 is not a valid loopback address$/,
   })),
   ...[0, 65_536, -1, 1.5].map((port) => ({
     server: { host: "127.0.0.1", port },
     domains,
-    why: /no loopback address$/,
+    why: /not a valid loopback address$/,
   })),
 ];
 
 for (const { server, domains, why } of hostile) {
   const asked = JSON.stringify([server.host, server.port, domains.at(-1)?.slice(0, 40)]);
-  Deno.test(`dnsSystemFiles() makes neither files nor commands of ${asked}`, () => {
+  Deno.test(`dnsSystemFiles() creates neither files nor commands for ${asked}`, () => {
     const delegation = { server, domains };
     for (const system of ["macos", "systemd-resolved"] as const) {
       assert.throws(() => dnsSystemFiles(system, delegation), { code: "config", message: why });
@@ -46,7 +46,7 @@ for (const { server, domains, why } of hostile) {
   });
 }
 
-Deno.test("dnsSystemFiles() names a file of macOS by its domain", () => {
+Deno.test("dnsSystemFiles() names a macOS file after its domain", () => {
   const [file] = dnsSystemFiles("macos", {
     server: { host: "::1", port: 1053 },
     domains: ["_x.corp-1.example"],

@@ -19,9 +19,9 @@ const plain = "listen: { mixed: localhost:12000 }\ndefault: direct\nroutes: [{ t
 
 interface Machine {
   readonly world: MemoryWorld;
-  /** What the service manager was told. */
+  /** The commands of the service manager. */
   readonly ran: string[];
-  /** What the person was told. */
+  /** The messages to the user. */
   readonly told: string[];
   readonly run: { readonly signal: AbortSignal; readonly tell: (step: string) => Promise<void> };
 }
@@ -72,7 +72,7 @@ Deno.test("installService() writes a service and its socket, and starts the sock
   assert.ok(!unit.includes("[Install]"));
   assert.deepEqual(await lines(it, socket), [
     "[Unit]",
-    "Description=the address of postern, which starts when somebody comes",
+    "Description=postern listening socket",
     "[Socket]",
     "ListenStream=127.0.0.1:12000",
     "ListenStream=[::1]:12000",
@@ -90,20 +90,20 @@ Deno.test("installService() writes a service and its socket, and starts the sock
   ]);
 });
 
-Deno.test("installService() done again changes nothing", async () => {
+Deno.test("installService() changes nothing when repeated", async () => {
   const it = machine();
   await install(it);
   it.ran.length = it.told.length = 0;
   await install(it);
   assert.deepEqual(it.ran, ["systemctl --user enable --now postern.socket"]);
   assert.deepEqual(it.told, [
-    `${service} is as it should be`,
-    `${socket} is as it should be`,
+    `${service} is unchanged`,
+    `${socket} is unchanged`,
     "ran systemctl --user enable --now postern.socket",
   ]);
 });
 
-Deno.test("installService() goes from one kind of service to the other", async () => {
+Deno.test("installService() switches between the two kinds of service", async () => {
   const it = machine();
   await install(it);
   it.ran.length = 0;
@@ -128,14 +128,18 @@ Deno.test("installService() with a timer fetches the catalogue once a day", asyn
   assert.equal(it.ran.at(-1), "systemctl --user enable --now postern-update.timer");
 });
 
-Deno.test("planService() replaces no file that postern has not written", async () => {
+Deno.test("planService() replaces no file of another program", async () => {
   const it = machine();
   it.world.files.put(socket, "[Socket]\nListenStream=1\n");
-  await assert.rejects(install(it), { code: "config", exit: 1, message: /Cannot write .*has not written$/ });
+  await assert.rejects(install(it), {
+    code: "config",
+    exit: 1,
+    message: /Cannot write .*did not write the existing file$/,
+  });
   assert.deepEqual(it.ran, []);
 });
 
-Deno.test("postern service-install --print shows what would stand in the place of another's file, as the refusal says", async () => {
+Deno.test("postern service-install --print prints the files despite existing ones, as the error's hint promises", async () => {
   const { world } = machine();
   world.files.put(service, "[Service]\nExecStart=/opt/other\n");
   const context = { groups: commandGroups, version: "1", writeLogLine: () => {} };
@@ -148,7 +152,7 @@ Deno.test("postern service-install --print shows what would stand in the place o
   assert.equal(await world.files.readText(service), "[Service]\nExecStart=/opt/other\n");
 });
 
-Deno.test("planService() gives the service the configuration by its whole path, written as systemd reads it", async () => {
+Deno.test("planService() gives the service an absolute configuration path in systemd's syntax", async () => {
   const it = machine({ files: { "/here/50% of $it/c.yaml": plain } });
   await install(it, { config: "50% of $it/c.yaml", idleExit: "10m" });
   const unit = await lines(it, service);
@@ -161,30 +165,30 @@ Deno.test("planService() gives the service the configuration by its whole path, 
 
 const agents: readonly { name: string; env: Record<string, string>; line: string | undefined }[] = [
   {
-    name: "of GNOME today",
+    name: "of current GNOME",
     env: { XDG_RUNTIME_DIR: "/run/user/1000", SSH_AUTH_SOCK: "/run/user/1000/gcr/ssh" },
     line: 'Environment="SSH_AUTH_SOCK=%t/gcr/ssh"',
   },
   {
-    name: "of GNOME, where the terminal says nothing",
+    name: "of GNOME without a variable",
     env: { XDG_RUNTIME_DIR: "/run/user/1000", XDG_CURRENT_DESKTOP: "ubuntu:GNOME" },
     line: 'Environment="SSH_AUTH_SOCK=%t/gcr/ssh"',
   },
   {
-    name: "in the person's home",
+    name: "in the home directory",
     env: { SSH_AUTH_SOCK: "/home/me/.1password/agent.sock" },
     line: "Environment=SSH_AUTH_SOCK=/home/me/.1password/agent.sock",
   },
   {
-    name: "of this log-in only",
+    name: "of this login only",
     env: { XDG_RUNTIME_DIR: "/run/user/1000", SSH_AUTH_SOCK: "/tmp/ssh-x/agent.1" },
     line: undefined,
   },
-  { name: "that is not there", env: { XDG_RUNTIME_DIR: "/run/user/1000" }, line: undefined },
+  { name: "that does not exist", env: { XDG_RUNTIME_DIR: "/run/user/1000" }, line: undefined },
 ];
 
 for (const { name, env, line } of agents) {
-  Deno.test(`planService() tells the service of an agent ${name}${line === undefined ? " nothing" : ""}`, async () => {
+  Deno.test(`planService() ${line === undefined ? "omits" : "records"} an ssh agent ${name}`, async () => {
     const it = machine({ env });
     await install(it);
     const found = (await lines(it, service)).find((text) => text.startsWith("Environment="));
@@ -192,7 +196,7 @@ for (const { name, env, line } of agents) {
   });
 }
 
-Deno.test("planService() records the files of KUBECONFIG, which a service does not have", async () => {
+Deno.test("planService() records KUBECONFIG, which a service does not inherit", async () => {
   const env = { KUBECONFIG: "/home/me/50% of it:b" };
   const it = machine({ env });
   await install(it, { hasTimer: true });
@@ -207,14 +211,14 @@ Deno.test("planService() records the files of KUBECONFIG, which a service does n
   }
 });
 
-Deno.test("planService() records no KUBECONFIG of a program that postern has started", async () => {
+Deno.test("planService() records no KUBECONFIG that postern set for a program", async () => {
   const it = machine({ env: { KUBECONFIG: "/tmp/c-lab.kubeconfig", POSTERN_CLUSTER: "c-lab" } });
   await install(it);
   assert.ok(!(await lines(it, service)).some((line) => line.includes("KUBECONFIG")));
 });
 
 for (const mixed of ["127.0.0.1:0", undefined]) {
-  Deno.test(`planService() refuses to start on demand at ${mixed ?? "a unix socket alone"}`, async () => {
+  Deno.test(`planService() refuses to start on demand on ${mixed ?? "only a unix socket"}`, async () => {
     const listen = mixed === undefined ? "unix: /tmp/s" : `mixed: ${mixed}`;
     const it = machine({ config: plain.replace("mixed: localhost:12000", listen) });
     await assert.rejects(install(it), { code: "config", message: /^Cannot start on demand: / });
@@ -222,13 +226,13 @@ for (const mixed of ["127.0.0.1:0", undefined]) {
   });
 }
 
-Deno.test("planService() tells of a door that would not start", async () => {
+Deno.test("planService() reports an instance that would not start", async () => {
   const it = machine({ files: {} });
   const { problem } = await planService(it.world, { hasTimer: false });
   assert.equal(problem?.code, "config");
 });
 
-Deno.test("installService() says what systemd says against it, and how to go on", async () => {
+Deno.test("installService() reports the error of systemd, and how to continue", async () => {
   const it = machine({
     answer: (command) =>
       command.includes("restart")
@@ -237,13 +241,13 @@ Deno.test("installService() says what systemd says against it, and how to go on"
   });
   await assert.rejects(install(it), {
     exit: 1,
-    message: 'Cannot start the service: "systemctl --user restart postern.socket" says: Job failed.',
-    hint: /^the files are written; when that is mended, run: systemctl --user daemon-reload; /,
+    message: 'Cannot start the service: "systemctl --user restart postern.socket" failed: Job failed.',
+    hint: /^the files are written; fix the cause, then run: systemctl --user daemon-reload; /,
   });
   assert.ok(await it.world.files.info(service));
 });
 
-Deno.test("installService() tells what to run where there is no systemctl", async () => {
+Deno.test("installService() reports what to run without systemctl", async () => {
   const it = machine({
     answer: () => {
       throw new PosternError("config", 'Cannot run "systemctl": no such program');
@@ -252,11 +256,11 @@ Deno.test("installService() tells what to run where there is no systemctl", asyn
   await install(it);
   assert.match(
     it.told.at(-1) ?? "",
-    /^there is no systemctl here; where there is one, run: systemctl --user/,
+    /^systemctl not found; on a system that has it, run: systemctl --user/,
   );
 });
 
-Deno.test("removeService() stops it and removes its files, and no others", async () => {
+Deno.test("removeService() stops the service and removes only its files", async () => {
   const it = machine();
   await install(it, { hasTimer: true });
   it.world.files.put("/home/me/.config/systemd/user/other.service", "[Service]\n");
@@ -270,7 +274,7 @@ Deno.test("removeService() stops it and removes its files, and no others", async
   assert.deepEqual((await planRemoval(it.world)).removed, []);
 });
 
-Deno.test("serviceStates() says what systemd says", async () => {
+Deno.test("serviceStates() returns the states from systemd", async () => {
   const it = machine({
     answer: (command) => ({
       code: 0,
@@ -284,24 +288,24 @@ Deno.test("serviceStates() says what systemd says", async () => {
   ]);
 });
 
-Deno.test("planService() on macOS makes an agent of launchd that always runs", async () => {
+Deno.test("planService() on macOS creates a launchd agent that always runs", async () => {
   const it = machine({ platform: "darwin" });
   await install(it);
-  const path = "/home/me/Library/LaunchAgents/local.postern.door.plist";
+  const path = "/home/me/Library/LaunchAgents/local.postern.proxy.plist";
   const text = await it.world.files.readText(path);
   for (const key of ["KeepAlive", "LimitLoadToSessionType", "ProcessType", "StandardErrorPath"]) {
     assert.match(text, new RegExp(`<key>${key}</key>`));
   }
   assert.deepEqual(it.ran, [`launchctl bootstrap gui/1000 ${path}`]);
   await removeService(it.world, await planRemoval(it.world), it.run);
-  assert.equal(it.ran.at(-1), "launchctl bootout gui/1000/local.postern.door");
+  assert.equal(it.ran.at(-1), "launchctl bootout gui/1000/local.postern.proxy");
 });
 
-Deno.test("planService() on macOS on demand hands over one IPv4 socket", async () => {
+Deno.test("planService() on macOS on demand passes one IPv4 socket", async () => {
   const it = machine({ platform: "darwin" });
   const { files } = await planService(it.world, { hasTimer: false, isAlways: false });
   const content = files[0]?.content ?? assert.fail("no file");
-  assert.match(content, /<string>--on-demand=launchd=Door<\/string>/);
+  assert.match(content, /<string>--on-demand=launchd=proxy<\/string>/);
   assert.match(content, /<key>SockNodeName<\/key>\s*<string>127\.0\.0\.1<\/string>/);
   const two = machine({
     platform: "darwin",
@@ -310,7 +314,7 @@ Deno.test("planService() on macOS on demand hands over one IPv4 socket", async (
   await assert.rejects(planService(two.world, { hasTimer: false, isAlways: false }), /one IPv4 socket/);
 });
 
-Deno.test("planService() knows no services on Windows", async () => {
+Deno.test("planService() refuses Windows", async () => {
   const it = machine({ platform: "windows" });
   await assert.rejects(planService(it.world, { hasTimer: false }), { code: "usage", exit: 1 });
 });

@@ -9,7 +9,7 @@ import { recordingLog } from "../../support/recording_log.ts";
 
 const place = { host: "127.0.0.1", port: 1 };
 
-/** Takes clients until there are no more. */
+/** Accepts clients until there are no more. */
 function taking(
   listening: Listening,
   { signal = new AbortController().signal, turnAway, makeRoom }: {
@@ -34,11 +34,11 @@ function taking(
   return { clock, log, taken, done };
 }
 
-/** A socket whose accepts are what a test puts there. */
+/** A socket with prepared results of accept. */
 class Scripted implements Listening {
   readonly endpoint = place;
   readonly steps: (Conn | Error)[] = [];
-  /** Whether the spare descriptor is there; undefined where there never is one. */
+  /** Whether the spare descriptor is available; undefined if the socket never has one. */
   spare: boolean | undefined;
   canKeep = true;
   readonly #closed = Promise.withResolvers<undefined>();
@@ -74,7 +74,7 @@ class Scripted implements Listening {
 const full = () =>
   new PosternError("internal", "Cannot open it: too many open files", { detail: "overloaded" });
 
-Deno.test("accepting() gives the clients until the socket is closed", async () => {
+Deno.test("accepting() yields clients until the socket is closed", async () => {
   const network = new MemoryNetwork();
   const listening = network.listen(place);
   const { taken, done } = taking(listening);
@@ -87,7 +87,7 @@ Deno.test("accepting() gives the clients until the socket is closed", async () =
   await done;
 });
 
-Deno.test("accepting() closes the socket when the signal ends, were that before it began", async () => {
+Deno.test("accepting() closes the socket when the signal aborts, even before the start", async () => {
   const controller = new AbortController();
   const listening = new Scripted();
   const { done } = taking(listening, controller);
@@ -101,7 +101,7 @@ Deno.test("accepting() closes the socket when the signal ends, were that before 
   assert.equal(another.isClosed, true);
 });
 
-Deno.test("accepting() survives running out of descriptors and says so once a second", async () => {
+Deno.test("accepting() survives a lack of descriptors and logs it once a second", async () => {
   const listening = new Scripted();
   const [client] = memoryPair();
   listening.steps.push(...Array.from({ length: 30 }, full), client);
@@ -120,7 +120,7 @@ Deno.test("accepting() survives running out of descriptors and says so once a se
   await done;
 });
 
-Deno.test("accepting() does not wait out its pause when the signal ends", async () => {
+Deno.test("accepting() ends its pause when the signal aborts", async () => {
   const controller = new AbortController();
   const listening = new Scripted();
   listening.steps.push(full());
@@ -132,7 +132,7 @@ Deno.test("accepting() does not wait out its pause when the signal ends", async 
   assert.equal(clock.waiting, 0);
 });
 
-Deno.test("accepting() spends the spare descriptor on an answer, and keeps it again", async () => {
+Deno.test("accepting() uses the spare descriptor for an answer, and reserves it again", async () => {
   const listening = new Scripted();
   listening.spare = true;
   listening.canKeep = false;
@@ -159,7 +159,7 @@ Deno.test("accepting() spends the spare descriptor on an answer, and keeps it ag
   await done;
 });
 
-Deno.test("accepting() serves the client when there is room again", async () => {
+Deno.test("accepting() serves the client if there is room again", async () => {
   const listening = new Scripted();
   listening.spare = true;
   const [client] = memoryPair();
@@ -171,9 +171,9 @@ Deno.test("accepting() serves the client when there is room again", async () => 
   await done;
 });
 
-Deno.test("accepting() turns four clients away beside each other, then has one give way for the next at once", async () => {
+Deno.test("accepting() turns away four clients at once, then drops one for the next", async () => {
   const listening = new Scripted();
-  // One spare descriptor for each step: a socket keeps several.
+  // One spare descriptor for each step: a socket reserves several.
   listening.spendSpare = () => true;
   listening.keepSpare = () => false;
   const refused = Array.from({ length: 4 }, () => memoryPair()[0]);
@@ -196,7 +196,7 @@ Deno.test("accepting() turns four clients away beside each other, then has one g
   await done;
 });
 
-Deno.test("accepting() waits where no client can give way", async () => {
+Deno.test("accepting() waits if no client can be dropped", async () => {
   const listening = new Scripted();
   const [client] = memoryPair();
   listening.steps.push(full(), client);

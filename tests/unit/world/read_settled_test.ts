@@ -15,7 +15,7 @@ class SavedFile {
     this.#modified = this.clock.date().getTime() - ago;
   }
 
-  /** `takes` is how long it takes to read it. */
+  /** `takes` is the duration of a read. */
   read(takes = 0): Promise<string> {
     const info = (): Promise<FileInfo | undefined> =>
       Promise.resolve(
@@ -32,7 +32,7 @@ class SavedFile {
   }
 }
 
-Deno.test("readSettled() does not take a file that is emptied before it is written anew", async () => {
+Deno.test("readSettled() does not return a file that was truncated before a write", async () => {
   const file = new SavedFile();
   file.save("");
   const reading = file.read();
@@ -44,7 +44,7 @@ Deno.test("readSettled() does not take a file that is emptied before it is writt
   assert.equal(file.clock.waiting, 0);
 });
 
-Deno.test("readSettled() does not take what was read before a file was saved, however long that took", async () => {
+Deno.test("readSettled() does not return content from before a save, even after a slow read", async () => {
   const file = new SavedFile();
   file.save("");
   const reading = file.read(200);
@@ -56,9 +56,9 @@ Deno.test("readSettled() does not take what was read before a file was saved, ho
 });
 
 const atOnce = [
-  { name: "of a while ago", ago: 50 },
-  { name: "of the future", ago: -1 },
-  { name: "that is not there", ago: undefined },
+  { name: "saved a while ago", ago: 50 },
+  { name: "from the future", ago: -1 },
+  { name: "that does not exist", ago: undefined },
 ];
 for (const { name, ago } of atOnce) {
   Deno.test(`readSettled() reads a file ${name} once`, async () => {
@@ -69,7 +69,7 @@ for (const { name, ago } of atOnce) {
   });
 }
 
-Deno.test("readSettled() takes a file that never rests as it is", async () => {
+Deno.test("readSettled() returns a file that never settles as it is", async () => {
   const file = new SavedFile();
   file.save("0");
   const reading = file.read();

@@ -1,7 +1,7 @@
 import { byId, element, inputById, onChoice, say } from "./elements.js";
 import { age, bytes, counted, rate } from "./format.js";
 import { chosen, seen } from "./rows.js";
-import { wayTo } from "./state.js";
+import { pathTo } from "./state.js";
 
 /** @typedef {import("./state.js").State} State */
 /** @typedef {import("./state.js").Connection} Connection */
@@ -16,17 +16,17 @@ import { wayTo } from "./state.js";
  */
 /** @typedef {{ open: (connection: Connection) => void, close: (connection: Connection) => void }} Actions */
 
-/** The height of a row, as the style has it. */
+/** The row height of the stylesheet. */
 const row = 34;
 
-/** How many rows the table is high. */
+/** The limits of the table height in rows. */
 const fewest = 4;
 const most = 12;
 
 /** @type {Column[]} */
 const columns = [
   { key: "target", title: "Target", width: "20%", style: "target", when: "both" },
-  { key: "way", title: "Way", width: "11%", style: "way-cell", when: "both" },
+  { key: "path", title: "Path", width: "11%", style: "path-cell", when: "both" },
   { key: "because", title: "Because", width: "18%", style: "because", when: "both" },
   { key: "client", title: "Client", width: "11.5%", style: "client", when: "both" },
   { key: "downRate", title: "↓ now", width: "8%", style: "number rate-down", when: "live" },
@@ -38,7 +38,10 @@ const columns = [
   { key: "close", title: "", width: "5rem", style: "number", when: "live" },
 ];
 
-/** The table of connections: only the rows that are to be seen are there, so that thousands cost what thirty do. */
+/**
+ * The table of connections. It contains only the visible rows, so thousands of connections cost as much as
+ * thirty.
+ */
 export class Connections {
   #box = byId("table-box");
   #body = byId("table-body");
@@ -56,7 +59,7 @@ export class Connections {
   #rows = new Map();
   #above = gap();
   #below = gap();
-  /** The row that the arrow keys have come to. */
+  /** The row that the arrow keys selected. */
   #at = 0;
   #isAsked = false;
 
@@ -86,7 +89,7 @@ export class Connections {
     this.#askForFrame(true);
   }
 
-  /** From the first row, with what has been chosen now. */
+  /** Draws from the first row with the current selection. */
   #begin() {
     this.#box.scrollTop = 0;
     this.#at = 0;
@@ -94,7 +97,7 @@ export class Connections {
     this.#askForFrame(true);
   }
 
-  /** However much happens, it is drawn once in a frame. */
+  /** Draws at most once per frame. */
   #askForFrame(isNew = false) {
     if (isNew) this.#choose();
     if (this.#isAsked) return;
@@ -115,7 +118,7 @@ export class Connections {
       ? ended.filter(isFailed)
       : ended;
     this.#chosen = chosen(from, this.#filter.value, this.#order);
-    // Who has come to a row stays with its connection, wherever that moves.
+    // The focus stays with the connection when its row moves.
     const now = focused ? this.#chosen.indexOf(focused) : -1;
     if (now >= 0) this.#at = now;
     this.#at = Math.max(0, Math.min(this.#at, this.#chosen.length - 1));
@@ -137,7 +140,7 @@ export class Connections {
     const empty = byId("table-empty");
     empty.hidden = this.#chosen.length > 0;
     if (!empty.hidden) say(empty, this.#emptyText());
-    // As high as its rows, within reason: the heading and the borders are one more.
+    // As high as its rows, within limits, plus one row for the heading and the borders.
     const rows = Math.max(fewest, Math.min(most, this.#chosen.length)) + 1;
     this.#box.style.height = `${rows * row + 12}px`;
     const { scrollTop: top, clientHeight: height } = this.#box;
@@ -158,14 +161,14 @@ export class Connections {
       if (place === tr) place = tr.nextSibling;
       else this.#body.insertBefore(tr, place);
     }
-    // Its connection has gone: the focus goes to the row that took its place, and not to nowhere.
+    // If the focused connection is gone, the focus moves to the row in its place.
     if (hadFocus && !wanted.has(hadFocus)) this.#focusRow();
   }
 
   #emptyText() {
-    if (this.#filter.value.trim() !== "") return "No connection has all of these words.";
-    if (this.#which === "live") return "Nobody is connected now. Point a program at this door, as below.";
-    return this.#which === "failed" ? "None has failed lately." : "None has ended yet.";
+    if (this.#filter.value.trim() !== "") return "No connection contains all of these words.";
+    if (this.#which === "live") return "No clients are connected. Configure a program as shown below.";
+    return this.#which === "failed" ? "No recent failures." : "No ended connections.";
   }
 
   #drawHead() {
@@ -299,8 +302,8 @@ export class Connections {
   }
 }
 
-/** What may be longer than its column. */
-const longOnes = new Set(["target", "way", "because", "client", "end"]);
+/** Columns whose text may be too long. */
+const longOnes = new Set(["target", "path", "because", "client", "end"]);
 
 function textOf(
   /** @type {string} */ key,
@@ -310,8 +313,8 @@ function textOf(
   switch (key) {
     case "target":
       return one.target;
-    case "way":
-      return wayTo(one.transport, status?.transports ?? []).join(" → ");
+    case "path":
+      return pathTo(one.transport, status?.transports ?? []).join(" → ");
     case "because":
       return one.because;
     case "client":
@@ -328,13 +331,13 @@ function textOf(
       return bytes(one.up);
     case "age":
       if (one.endedAt !== undefined) return age(one.ageMs);
-      return one.isDialling ? "dialling" : age(now - (one.began ?? now));
+      return one.isDialling ? "dialing" : age(now - (one.began ?? now));
     default:
       return "";
   }
 }
 
-/** Whether it has ended for another reason than that somebody was done. */
+/** Whether it ended for another reason than a regular close. */
 function isFailed(/** @type {Connection} */ { outcome }) {
   return outcome !== undefined && !fine.has(outcome);
 }
@@ -346,7 +349,7 @@ function gap() {
   return tr;
 }
 
-/** How much room the rows take that are not there. */
+/** Sets the height of the spacer for hidden rows. */
 function room(/** @type {HTMLTableRowElement} */ tr, /** @type {number} */ height) {
   const [cell] = tr.cells;
   if (cell) cell.style.height = `${height}px`;

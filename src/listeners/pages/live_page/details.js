@@ -1,12 +1,12 @@
 import { buttonById, byId, element, say } from "./elements.js";
 import { age, bytes, rate } from "./format.js";
-import { wayTo } from "./state.js";
-import { wayList } from "./transports.js";
+import { pathTo } from "./state.js";
+import { pathList } from "./transports.js";
 
 /** @typedef {import("./state.js").State} State */
 /** @typedef {import("./state.js").Connection} Connection */
 
-/** All that is known of one connection, in a window of its own. */
+/** The dialog with all details of one connection. */
 export class Details {
   #dialog = /** @type {HTMLDialogElement} */ (byId("details"));
   /** @type {Connection | undefined} */
@@ -38,7 +38,7 @@ export class Details {
     buttonById("details-done").focus();
   }
 
-  /** Brings it up to date while it is open. */
+  /** Updates the dialog while it is open. */
   show(/** @type {State} */ state) {
     const one = this.#shown;
     if (!one) return;
@@ -46,11 +46,11 @@ export class Details {
     const now = ended ?? one;
     say(byId("details-title"), `#${one.id} ${one.target}`);
     const transports = state.status?.transports ?? [];
-    const way = wayTo(one.transport, transports).flatMap((name) => {
+    const path = pathTo(one.transport, transports).flatMap((name) => {
       const hops = transports.find((transport) => transport.name === name)?.hops ?? [];
       return hops.length === 0 ? [{ name }] : hops.map(({ host, state }) => ({ name: host, state }));
     });
-    byId("details-way").replaceChildren(wayList([...way, { name: one.target }]));
+    byId("details-path").replaceChildren(pathList([...path, { name: one.target }]));
     byId("details-facts").replaceChildren(
       ...facts(now, state).flatMap(([name, value]) => [
         element("dt", {}, name),
@@ -82,7 +82,7 @@ function facts(/** @type {Connection} */ one, /** @type {State} */ { now }) {
   return [
     ["Because", because],
     ["Transport", transport],
-    ["Client", `${client}${user === undefined ? "" : `, signed in as ${user}`}, by ${protocol}`],
+    ["Client", `${client}${user === undefined ? "" : `, signed in as ${user}`}, ${protocol}`],
     [
       "Since",
       `${new Date(startedAt).toLocaleString()}, ${age(lasted)}${endedAt === undefined ? "" : " long"}`,
@@ -93,6 +93,6 @@ function facts(/** @type {Connection} */ one, /** @type {State} */ { now }) {
       ? []
       : /** @type {[string, string][]} */ ([["Ended", `${new Date(endedAt).toLocaleString()}: ${outcome}`]])),
     ...(reason === undefined ? [] : /** @type {[string, string][]} */ ([["Reason", reason]])),
-    ...(one.isDialling ? /** @type {[string, string][]} */ ([["State", "dialling"]]) : []),
+    ...(one.isDialling ? /** @type {[string, string][]} */ ([["State", "dialing"]]) : []),
   ];
 }

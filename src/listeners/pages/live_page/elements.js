@@ -16,7 +16,7 @@ export function buttonById(/** @type {string} */ id) {
 }
 
 /**
- * A new element. Texts become text and never markup, whoever said them.
+ * A new element. Strings become text and never markup, from any source.
  * @template {keyof HTMLElementTagNameMap} Name
  * @param {Name} name
  * @param {Record<string, string | number>} [attributes]
@@ -30,17 +30,17 @@ export function element(name, attributes = {}, ...children) {
   return made;
 }
 
-/** Changes a text only where it is another one: nothing is laid out anew for nothing. */
+/** Sets a text only if it differs, which avoids needless layout. */
 export function say(/** @type {Element} */ where, /** @type {string} */ text) {
   if (where.textContent !== text) where.textContent = text;
 }
 
-/** Tells everyone, also who does not see the page, what an action came to. */
+/** Announces the result of an action, also to screen readers. */
 export function announce(/** @type {string} */ text) {
   byId("said").textContent = text;
 }
 
-/** A choice among radio buttons of one name; `changed` is called with each new one. */
+/** Calls `changed` with each new choice among radio buttons of one name. */
 export function onChoice(/** @type {string} */ name, /** @type {(value: string) => void} */ changed) {
   document.addEventListener("change", ({ target }) => {
     if (target instanceof HTMLInputElement && target.name === name) changed(target.value);

@@ -1,4 +1,4 @@
-/** A number of bytes for a person: `312 B`, `1.2 MB`. */
+/** Formats a byte count: `312 B`, `1.2 MB`. */
 export function bytes(/** @type {number} */ count) {
   const units = ["B", "kB", "MB", "GB", "TB", "PB"];
   let value = count;
@@ -10,12 +10,12 @@ export function bytes(/** @type {number} */ count) {
   return `${unit > 0 && value < 9.95 ? value.toFixed(1) : Math.round(value)} ${units[unit]}`;
 }
 
-/** Bytes in a second. */
+/** Formats bytes per second. */
 export function rate(/** @type {number} */ perSecond) {
   return `${bytes(perSecond)}/s`;
 }
 
-/** A length of time for a person, its two largest units: `3m 12s`. */
+/** Formats a duration in its two largest units: `3m 12s`. */
 export function age(/** @type {number} */ ms) {
   const seconds = Math.max(0, Math.floor(ms / 1000));
   const parts = [
@@ -32,7 +32,7 @@ export function counted(/** @type {number} */ count, /** @type {string} */ noun)
   return `${count.toLocaleString("en")} ${noun}${count === 1 ? "" : "s"}`;
 }
 
-/** A moment of today as the person's clock has it. */
+/** Formats a time of day in the browser's time zone. */
 export function clock(/** @type {string} */ iso) {
   return new Date(iso).toLocaleTimeString(undefined, { hour12: false });
 }

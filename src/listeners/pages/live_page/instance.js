@@ -7,11 +7,11 @@
  */
 
 const retry = 2000;
-/** For how long a door may say nothing before it is asked again: it says something every second. */
+/** How long the instance may stay silent before the page reconnects; it sends an update every second. */
 const mostSilence = 10_000;
 const kept = "postern-token";
 
-/** What the page says to its door, always with the token, which is in no address. */
+/** The page's requests to its instance. The token is in a header, never in a URL. */
 export class Instance {
   #token = ownToken();
   #told;
@@ -24,14 +24,14 @@ export class Instance {
     document.addEventListener("visibilitychange", () => this.#follow());
   }
 
-  /** Whether it shall tell what happens; a page that nobody sees does not ask. */
+  /** Whether to watch the instance; a hidden page does not. */
   set isWatched(/** @type {boolean} */ isWanted) {
     this.#isWanted = isWanted;
     this.#follow();
   }
 
   /**
-   * The JSON of an answer; an answer that is none of success fails with its sentence.
+   * Returns the JSON of an answer; throws the error message of a failed request.
    * @param {string} path
    * @param {"GET" | "POST"} [method]
    */
@@ -40,9 +40,9 @@ export class Instance {
     try {
       response = await fetch(path, { method, headers: this.#headers });
     } catch {
-      throw new Error("The door does not answer");
+      throw new Error("The instance does not answer");
     }
-    if (response.status === 401) throw new Error("The door has begun anew: load this page again");
+    if (response.status === 401) throw new Error("The instance has restarted: reload this page");
     const answer = await response.json();
     if (!response.ok) throw new Error([answer.message, answer.hint].filter(Boolean).join("\n"));
     return answer;
@@ -71,14 +71,14 @@ export class Instance {
         if (!signal.aborted) this.#told.lost(why);
       } catch {
         if (!signal.aborted) {
-          this.#told.lost("The door does not answer. This is the last that was heard of it.");
+          this.#told.lost("The instance does not answer. The page shows its last known state.");
         }
       }
       await new Promise((resolve) => setTimeout(resolve, retry));
     }
   }
 
-  /** Reads what the door tells until it ends; says why it did. */
+  /** Reads updates until the stream ends; returns the reason. */
   async #read(/** @type {AbortSignal} */ signal) {
     const silence = new AbortController();
     let timer = setTimeout(() => silence.abort(), mostSilence);
@@ -93,7 +93,7 @@ export class Instance {
       let begun = "";
       for (const reader = response.body.getReader();;) {
         const { done, value } = await reader.read();
-        if (done) return "The door is closing.";
+        if (done) return "The instance is stopping.";
         clearTimeout(timer);
         timer = setTimeout(() => silence.abort(), mostSilence);
         const events = (begun + decoder.decode(value, { stream: true })).split("\n\n");
@@ -105,7 +105,7 @@ export class Instance {
     }
   }
 
-  /** A door that began anew has another token, and its page that one. */
+  /** A restarted instance has a new token, which a reload of the page provides. */
   #refused() {
     sessionStorage.removeItem(kept);
     const wasOwn = this.#token !== "";
@@ -114,11 +114,11 @@ export class Instance {
     if (!wasOwn || Date.now() - last < 5000) return "locked";
     sessionStorage.setItem("postern-loaded", String(Date.now()));
     location.reload();
-    return "The door has begun anew.";
+    return "The instance has restarted.";
   }
 }
 
-/** The token that came with the page, else behind the `#` of its address, from where it is taken away. */
+/** The token from the page, otherwise from the URL fragment, which is then removed. */
 function ownToken() {
   const meta = document.querySelector('meta[name="postern-token"]');
   const own = meta?.getAttribute("content") ?? "";

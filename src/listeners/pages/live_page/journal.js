@@ -6,7 +6,7 @@ import { clock } from "./format.js";
 
 const most = 300;
 
-/** The last lines of the log; it follows them while its end is to be seen. */
+/** The last lines of the log; scrolls with new lines while the end is visible. */
 export class Journal {
   #list = byId("log-lines");
   #onlyWarnings = false;
@@ -26,7 +26,7 @@ export class Journal {
   show(/** @type {State} */ state) {
     this.#state = state;
     const { log } = state;
-    // A door that began anew counts from 1 again.
+    // A restarted instance counts from 1 again.
     if ((log.at(-1)?.number ?? 0) < this.#last) {
       this.#list.replaceChildren();
       this.#last = 0;

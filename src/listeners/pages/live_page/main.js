@@ -8,7 +8,7 @@ import { State } from "./state.js";
 import { Tester } from "./tester.js";
 import { startTheme } from "./theme.js";
 import { showTraffic } from "./traffic.js";
-import { Ways } from "./transports.js";
+import { Transports } from "./transports.js";
 
 /** @typedef {import("./state.js").Connection} Connection */
 
@@ -37,9 +37,9 @@ const instance = new Instance({
 const tester = new Tester(instance);
 const details = new Details({ close, explain: (target) => tester.explain(target) });
 const connections = new Connections({ close, open: (connection) => details.open(connection, state) });
-const ways = new Ways(() => ways.show(state));
+const transports = new Transports(() => transports.show(state));
 const journal = new Journal();
-/** The ways that are known not to work: a new one is said aloud. @type {Set<string>} */
+/** Transports that do not work; the page announces each new one. @type {Set<string>} */
 let broken = new Set();
 let hasLooked = false;
 let isOpen = false;
@@ -48,7 +48,7 @@ let isConnected = false;
 buttonById("reload").addEventListener("click", async () => {
   try {
     const { changes } = await instance.ask("/reload", "POST");
-    announce(changes.length === 0 ? "Read again: nothing has changed." : changes.join("\n"));
+    announce(changes.length === 0 ? "Configuration reloaded: no changes." : changes.join("\n"));
   } catch (error) {
     announce(messageOf(error));
   }
@@ -62,7 +62,7 @@ pause.addEventListener("click", () => {
 });
 instance.isWatched = true;
 
-/** What the door tells shows that the page may see it. */
+/** Shows the page: an update proves that the token is valid. */
 function open() {
   if (!isConnected) announce("");
   isConnected = true;
@@ -84,20 +84,20 @@ function show() {
   const file = config.path?.replace(/^.*[/\\]/, "") ?? "no file";
   const addresses = listeners.map(({ address }) => address).join(", ");
   say(facts, `${id} · ${addresses} · ${file} · postern ${version}`);
-  facts.title = `${config.path ?? "no file"}, read ${config.loadedAt}; process ${pid}`;
+  facts.title = `${config.path ?? "no file"}, loaded ${config.loadedAt}; process ${pid}`;
   say(document.head.querySelector("title") ?? facts, `postern: ${status.connections.open} open`);
   const problem = byId("problem");
   problem.hidden = config.problem === undefined;
-  say(problem, config.problem === undefined ? "" : `The configuration is not in force: ${config.problem}`);
+  say(problem, config.problem === undefined ? "" : `Configuration not applied: ${config.problem}`);
   showTraffic(state);
-  ways.show(state);
+  transports.show(state);
   connections.show(state);
   details.show(state);
   journal.show(state);
   tellBroken();
 }
 
-/** Says aloud when a way out stops working, or works again. */
+/** Announces when a transport stops working or works again. */
 function tellBroken() {
   const now = new Set(
     (state.status?.transports ?? []).flatMap(({ name, state }) =>
@@ -107,7 +107,7 @@ function tellBroken() {
   const fresh = [...now].filter((name) => !broken.has(name));
   const mended = [...broken].filter((name) => !now.has(name));
   broken = now;
-  // What did not work before is to be seen; only what changes is news.
+  // Existing failures are visible; only changes are announced.
   if (!hasLooked) return void (hasLooked = true);
   if (fresh.length > 0) announce(`Not working: ${fresh.join(", ")}`);
   else if (mended.length > 0) announce(`Working again: ${mended.join(", ")}`);

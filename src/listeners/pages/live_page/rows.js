@@ -1,10 +1,10 @@
 /** @typedef {import("./state.js").Connection} Connection */
 /** @typedef {{ key: string, isDescending: boolean }} Order */
 
-/** What a connection is sorted by. @type {Record<string, (connection: Connection) => string | number>} */
+/** The sort key of a connection by column. @type {Record<string, (connection: Connection) => string | number>} */
 const keys = {
   target: ({ target }) => target,
-  way: ({ transport }) => transport,
+  path: ({ transport }) => transport,
   because: ({ because }) => because,
   client: ({ client }) => client,
   end: ({ outcome }) => outcome ?? "",
@@ -16,7 +16,7 @@ const keys = {
   id: ({ id }) => id,
 };
 
-/** Those that have every word of the filter somewhere, in the wanted order; equal ones by age, newest first. */
+/** The connections that contain every word of the filter, in the chosen order; equal ones newest first. */
 export function chosen(
   /** @type {Iterable<Connection>} */ connections,
   /** @type {string} */ filter,
@@ -28,7 +28,7 @@ export function chosen(
     : [...connections].filter((one) => words.every((word) => textOf(one).includes(word)));
   const of = keys[key] ?? keys.id;
   if (!of) return kept;
-  // The youngest of an ascending age began last.
+  // The youngest of an ascending age started last.
   const sign = (isDescending ? -1 : 1) * (key === "age" ? -1 : 1);
   return kept.sort((a, b) => {
     const [one, other] = [of(a), of(b)];
@@ -36,7 +36,7 @@ export function chosen(
   });
 }
 
-/** Which rows of a long table are to be seen, and how much room those above and below take. */
+/** The visible rows of a long table, and the height of the hidden rows above and below. */
 export function seen(
   /** @type {{ count: number, top: number, height: number, row: number, spare?: number }} */
   { count, top, height, row, spare = 6 },

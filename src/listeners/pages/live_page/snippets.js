@@ -7,7 +7,7 @@ import { announce, buttonById, byId, element, onChoice, say } from "./elements.j
 const kinds = {
   pac: {
     name: "Browser",
-    about: "Automatic proxy configuration: what has a route goes to the door, all else stays direct.",
+    about: "Automatic proxy configuration: targets with a route use postern, all others stay direct.",
     text: ({ pac }) => pac,
   },
   sh: {
@@ -23,7 +23,7 @@ const kinds = {
   },
   program: {
     name: "One program",
-    about: "Names are resolved on the far side.",
+    about: "postern resolves the names.",
     text: ({ socks, http }) =>
       [
         `curl -x ${socks} https://example.com/`,
@@ -34,7 +34,7 @@ const kinds = {
   },
 };
 
-/** What to copy to make programs use the door. */
+/** Shows the proxy settings to copy for each kind of client. */
 export async function startSnippets(/** @type {import("./instance.js").Instance} */ instance) {
   const place = byId("use-kinds");
   for (const [key, { name }] of Object.entries(kinds)) {
@@ -49,7 +49,7 @@ export async function startSnippets(/** @type {import("./instance.js").Instance}
       announce("Copied.");
     } catch {
       getSelection()?.selectAllChildren(code);
-      announce("The browser does not let this page copy: the text is selected, press Ctrl+C.");
+      announce("The browser does not allow copying. The text is selected: press Ctrl+C.");
     }
   });
   /** @type {Use} */
@@ -65,7 +65,7 @@ export async function startSnippets(/** @type {import("./instance.js").Instance}
     if (!kind) return;
     say(
       byId("use-said"),
-      use.needsAuth ? `${kind.about} This door asks for a user and a password.` : kind.about,
+      use.needsAuth ? `${kind.about} The listener requires a user and a password.` : kind.about,
     );
     say(code, kind.text(use).trimEnd());
   };

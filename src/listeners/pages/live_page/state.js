@@ -10,7 +10,7 @@
 /** @typedef {import("../../../control/instance_state.ts").ConnectionInfo} Told */
 /** @typedef {import("../../../control/instance_state.ts").EndedConnection} Ended */
 /**
- * A connection as the page has it: what was told, how fast it is, and when it began.
+ * A connection in the page: its last update, its rates, and its start time.
  * @typedef {{ -readonly [Key in keyof Told]: Told[Key] } & Partial<Pick<Ended, "endedAt" | "outcome" | "reason">> & { upRate?: number, downRate?: number, began?: number }} Connection
  */
 
@@ -18,7 +18,7 @@ const mostEnded = 200;
 const mostLines = 300;
 const mostTraffic = 300;
 
-/** What the page knows of the door: the whole that it was told, and every step since. */
+/** The page's copy of the instance's state, kept up to date by every step. */
 export class State {
   /** @type {Status | undefined} */
   status;
@@ -30,13 +30,13 @@ export class State {
   log = [];
   /** @type {readonly Sample[]} */
   traffic = [];
-  /** The door's calendar, in ms. */
+  /** The time on the instance, in ms. */
   now = 0;
   every = 1000;
-  /** Those whose rates have to become 0 when they move no more. @type {Set<Connection>} */
+  /** Connections with traffic, whose rates become 0 in the next step without any. @type {Set<Connection>} */
   #moving = new Set();
 
-  /** Takes what the door tells. */
+  /** Applies an update of the instance. */
   take(/** @type {Watched} */ message) {
     const before = this.now;
     this.now = Date.parse(message.time);
@@ -50,8 +50,8 @@ export class State {
     const known = this.live;
     this.live = new Map();
     this.#moving.clear();
-    // A connection stays the same object, which the table knows it by.
-    for (const told of live) this.#add(told, known.get(told.id));
+    // A connection keeps its object, which identifies it in the table.
+    for (const info of live) this.#add(info, known.get(info.id));
     this.ended = ended;
     this.log = log;
     this.traffic = traffic;
@@ -65,7 +65,7 @@ export class State {
     else if (this.status) this.status = { ...this.status, ...counts };
     for (const connection of this.#moving) connection.upRate = connection.downRate = 0;
     this.#moving.clear();
-    for (const told of begun) this.#add(told, this.live.get(told.id));
+    for (const info of begun) this.#add(info, this.live.get(info.id));
     for (const [id, up, down] of moved) this.#move(id, up, down, 1000 / ms);
     for (const id of gone) this.live.delete(id);
     const lastEnded = new Set(this.ended.map(({ id }) => id));
@@ -103,14 +103,14 @@ export class State {
   }
 }
 
-/** The names of the transports on the way to one, the nearest first: `jump`, `lab`. */
-export function wayTo(/** @type {string} */ name, /** @type {readonly Transport[]} */ transports) {
-  const way = [name];
+/** The transports on the path to one, nearest first: `jump`, `lab`. */
+export function pathTo(/** @type {string} */ name, /** @type {readonly Transport[]} */ transports) {
+  const path = [name];
   let via = transports.find((one) => one.name === name)?.via;
-  while (via !== undefined && !way.includes(via)) {
-    way.unshift(via);
+  while (via !== undefined && !path.includes(via)) {
+    path.unshift(via);
     const next = via;
     via = transports.find((one) => one.name === next)?.via;
   }
-  return way;
+  return path;
 }

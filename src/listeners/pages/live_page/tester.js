@@ -1,12 +1,12 @@
 import { byId, element, inputById } from "./elements.js";
-import { wayList } from "./transports.js";
+import { pathList } from "./transports.js";
 
 /** @typedef {{ name: string, type: string, detail?: string, hosts?: { host: string, address: string }[], problem?: string, hint?: string }} Hop */
 /** @typedef {{ rule: string, source: string, transport: string, why: string }} Loser */
 /** @typedef {{ ms: number, steps: { step: string, ms: number }[], error?: { message: string, hint?: string } }} Dial */
 /** @typedef {{ target: string, transport: string, because: string, hops: Hop[], losers: Loser[], dial?: Dial }} Explanation */
 
-/** Says where a target would go and why, and tries it where that is asked for. */
+/** Explains the route of a target; connects if requested. */
 export class Tester {
   #instance;
   #answer = byId("tester-answer");
@@ -31,11 +31,11 @@ export class Tester {
     const asked = ++this.#asked;
     const dial = inputById("tester-dial").checked;
     const query = new URLSearchParams({ target: inputById("tester-target").value, dial: dial ? "1" : "0" });
-    this.#answer.replaceChildren(element("p", { class: "soft" }, dial ? "Trying it …" : "Asking …"));
+    this.#answer.replaceChildren(element("p", { class: "soft" }, dial ? "Connecting …" : "Looking up …"));
     const parts = await this.#instance.ask(`/explain?${query}`).then(explained, (error) => [
       element("p", { class: "error" }, error.message),
     ]);
-    // Another one has been asked for meanwhile.
+    // The user has submitted another target meanwhile.
     if (asked === this.#asked) this.#answer.replaceChildren(...parts);
   }
 }
@@ -46,7 +46,7 @@ function explained(/** @type {Explanation} */ { target, transport, because, hops
   );
   const problems = hops.flatMap(({ name, problem, hint }) =>
     problem === undefined ? [] : [
-      element("p", { class: "error" }, `${name}: ${problem}${hint === undefined ? "" : ` – try: ${hint}`}`),
+      element("p", { class: "error" }, `${name}: ${problem}${hint === undefined ? "" : ` ; ${hint}`}`),
     ]
   );
   return [
@@ -56,9 +56,9 @@ function explained(/** @type {Explanation} */ { target, transport, because, hops
       element("b", {}, target),
       " goes to ",
       element("b", {}, transport),
-      `, because of ${because}`,
+      `: ${because}`,
     ),
-    wayList([...stops, { name: target }]),
+    pathList([...stops, { name: target }]),
     ...hops.flatMap(({ name, detail }) =>
       detail === undefined ? [] : [element("p", { class: "soft" }, `${name}: ${detail}`)]
     ),
@@ -71,11 +71,11 @@ function explained(/** @type {Explanation} */ { target, transport, because, hops
 function dialParts(/** @type {Dial} */ { ms, steps, error }) {
   const said = error
     ? [
-      element("p", { class: "error" }, `It failed after ${Math.round(ms)} ms: ${error.message}`),
-      ...error.hint === undefined ? [] : [element("p", { class: "hint" }, `Try: ${error.hint}`)],
+      element("p", { class: "error" }, `Failed after ${Math.round(ms)} ms: ${error.message}`),
+      ...error.hint === undefined ? [] : [element("p", { class: "hint" }, `Hint: ${error.hint}`)],
     ]
-    : [element("p", {}, element("span", { class: "state ready" }, `reached in ${Math.round(ms)} ms`))];
-  const bars = element("ol", { class: "bars", "aria-label": "The steps" });
+    : [element("p", {}, element("span", { class: "state ready" }, `connected in ${Math.round(ms)} ms`))];
+  const bars = element("ol", { class: "bars", "aria-label": "Steps" });
   let before = 0;
   for (const { step, ms: at } of steps) {
     const bar = element("i");
@@ -100,7 +100,7 @@ function share(/** @type {number} */ part, /** @type {number} */ whole) {
 }
 
 function losersTable(/** @type {Loser[]} */ losers) {
-  const heading = ["Rule that lost", "To", "Why"].map((title) => element("th", { scope: "col" }, title));
+  const heading = ["Losing rule", "To", "Why"].map((title) => element("th", { scope: "col" }, title));
   return element(
     "table",
     {},

@@ -2,7 +2,7 @@ import { byId } from "./elements.js";
 
 const kept = "postern-theme";
 
-/** Light or dark as the person's system has it, or as they choose here. */
+/** Applies the system's color scheme or the user's choice. */
 export function startTheme() {
   const select = /** @type {HTMLSelectElement} */ (byId("theme"));
   const apply = (/** @type {string} */ theme) => {

@@ -5,7 +5,7 @@ import { age, bytes, counted, rate } from "./format.js";
 
 const width = 600;
 const height = 120;
-/** How many samples the plot is wide: five minutes. */
+/** The width of the plot in samples: five minutes. */
 const span = 300;
 
 let described = 0;
@@ -16,15 +16,15 @@ export function showTraffic(/** @type {State} */ { status, traffic, now }) {
   const { connections, bytes: moved, memory, startedAt } = status;
   const last = traffic.at(-1) ?? { up: 0, down: 0, open: 0 };
   say(byId("tile-open"), connections.open.toLocaleString("en"));
-  say(byId("tile-total"), `${connections.total.toLocaleString("en")} so far, ${connections.failed} failed`);
+  say(byId("tile-total"), `${connections.total.toLocaleString("en")} total, ${connections.failed} failed`);
   say(byId("tile-down"), rate(last.down));
-  say(byId("tile-down-total"), `${bytes(moved.down)} so far`);
+  say(byId("tile-down-total"), `${bytes(moved.down)} total`);
   say(byId("tile-up"), rate(last.up));
-  say(byId("tile-up-total"), `${bytes(moved.up)} so far`);
+  say(byId("tile-up-total"), `${bytes(moved.up)} total`);
   say(byId("tile-memory"), bytes(memory.resident));
   say(byId("tile-running"), `up ${age(now - Date.parse(startedAt))}`);
   draw(traffic);
-  // Who hears the page would be told of it again and again.
+  // Screen readers would announce every update, so the description changes only every 10 s.
   if (Date.now() - described < 10_000) return;
   described = Date.now();
   say(byId("plot-said"), description(traffic));
@@ -50,7 +50,9 @@ function draw(/** @type {State["traffic"]} */ traffic) {
   );
 }
 
-/** One scale for both: down goes up from the middle line, up goes down, and each has the room that it needs. */
+/**
+ * One scale for both directions: down is above the middle line, up below it, each with the height it needs.
+ */
 export function scale(/** @type {State["traffic"]} */ traffic) {
   const highest = (/** @type {number[]} */ all) => Math.max(1000, ...all);
   const ceiling = {
@@ -64,7 +66,7 @@ export function scale(/** @type {State["traffic"]} */ traffic) {
 function description(/** @type {State["traffic"]} */ traffic) {
   const most = (/** @type {number[]} */ all) => rate(Math.max(0, ...all));
   const seconds = traffic.length;
-  return `The last ${seconds >= span ? "five minutes" : counted(seconds, "second")}: at most ${
+  return `Last ${seconds >= span ? "five minutes" : counted(seconds, "second")}: at most ${
     most(traffic.map(({ down }) => down))
   } down, ${most(traffic.map(({ up }) => up))} up`;
 }

@@ -1,19 +1,19 @@
 import { buttonById, byId, element, say } from "./elements.js";
 import { age, counted, rate } from "./format.js";
-import { wayTo } from "./state.js";
+import { pathTo } from "./state.js";
 
 /** @typedef {import("./state.js").State} State */
 /** @typedef {import("./state.js").Transport} Transport */
 /** @typedef {import("./state.js").Hop} Hop */
 /** @typedef {import("./state.js").Cluster} Cluster */
 
-/** More than so many and the idle ones wait behind a button. */
+/** With more transports than this, the idle ones are hidden behind a button. */
 const fewEnough = 6;
 
-/** The cards of the ways out, each made anew only when it has changed. */
-export class Ways {
-  #list = byId("ways-list");
-  #button = buttonById("ways-all");
+/** The cards of the transports; a card is rendered again only after a change. */
+export class Transports {
+  #list = byId("transports-list");
+  #button = buttonById("transports-all");
   #showsAll = false;
   /** @type {Map<string, { card: HTMLElement, shown: string }>} */
   #cards = new Map();
@@ -24,7 +24,7 @@ export class Ways {
     this.#button.addEventListener("click", () => {
       this.#showsAll = !this.#showsAll;
       this.#button.setAttribute("aria-expanded", String(this.#showsAll));
-      say(this.#button, this.#showsAll ? "Hide the idle ones" : "Show the idle ones");
+      say(this.#button, this.#showsAll ? "Hide idle transports" : "Show idle transports");
       this.#redraw();
     });
   }
@@ -38,7 +38,7 @@ export class Ways {
     const mayHide = transports.length > fewEnough && transports.some(isIdle);
     const shown = mayHide && !this.#showsAll ? transports.filter((one) => !isIdle(one)) : transports;
     this.#button.hidden = !mayHide;
-    say(byId("ways-said"), saidOf(transports));
+    say(byId("transports-said"), saidOf(transports));
     const figures = figuresOf(state.live.values());
     const names = new Set(shown.map(({ name }) => name));
     for (const [name, { card }] of this.#cards) {
@@ -58,17 +58,17 @@ export class Ways {
     /** @type {Figures | undefined} */ figures,
     /** @type {number} */ now,
   ) {
-    const way = wayTo(one.name, all);
+    const path = pathTo(one.name, all);
     const known = this.#cards.get(one.name);
     const shown = JSON.stringify([
       one,
-      way,
+      path,
       (one.hops ?? []).map(({ since }) => age(now - Date.parse(since))),
     ]);
     const card = known?.card ?? element("li", { class: "card" });
     if (known?.shown !== shown) {
       card.className = `card ${one.state}`;
-      card.replaceChildren(...partsOf(one, way));
+      card.replaceChildren(...partsOf(one, path));
       this.#cards.set(one.name, { card, shown });
     }
     const place = card.querySelector(".figures");
@@ -120,7 +120,7 @@ function saidOf(/** @type {readonly Transport[]} */ transports) {
     : `${transports.length} transports, ${bad} not working`;
 }
 
-function partsOf(/** @type {Transport} */ one, /** @type {string[]} */ way) {
+function partsOf(/** @type {Transport} */ one, /** @type {string[]} */ path) {
   const { name, type, state, detail, lastError, hint, hops = [], clusters = [] } = one;
   const isBroken = state === "failing" || state === "unusable";
   return [
@@ -131,12 +131,12 @@ function partsOf(/** @type {Transport} */ one, /** @type {string[]} */ way) {
       element("span", { class: `state ${state}` }, state),
     ),
     element("p", { class: "soft detail" }, typeof detail === "string" ? `${type} · ${detail}` : type),
-    wayList([...way.slice(0, -1).map((before) => ({ name: before })), ...stopsOf(name, hops)]),
+    pathList([...path.slice(0, -1).map((before) => ({ name: before })), ...stopsOf(name, hops)]),
     element("p", { class: "figures" }),
     ...isSet(lastError)
       ? [element("p", { class: isBroken ? "error" : "soft hint" }, lastErrorText(lastError, isBroken))]
       : [],
-    ...isSet(hint) && isBroken ? [element("p", { class: "hint" }, `Try: ${hint}`)] : [],
+    ...isSet(hint) && isBroken ? [element("p", { class: "hint" }, `Hint: ${hint}`)] : [],
     ...hops.flatMap(hopProblem),
     ...clusters.map(clusterPart),
   ];
@@ -161,11 +161,11 @@ function stopsOf(/** @type {string} */ name, /** @type {readonly Hop[]} */ hops)
   }));
 }
 
-/** A way as a row of stops, from this machine on. */
-export function wayList(/** @type {Stop[]} */ stops) {
+/** A path as a row of stops, starting at this machine. */
+export function pathList(/** @type {Stop[]} */ stops) {
   const list = element(
     "ol",
-    { class: "way", "aria-label": "The way" },
+    { class: "path", "aria-label": "Path" },
     element("li", {}, stopElement({ name: "this machine" })),
   );
   for (const stop of stops) list.append(element("li", {}, stopElement(stop)));
@@ -183,7 +183,7 @@ function stopElement(/** @type {Stop} */ { name, more, state = "", title }) {
 
 function hopProblem(/** @type {Hop} */ { host, state, lastError, hint }) {
   if (state !== "failing" || !isSet(lastError)) return [];
-  return [element("p", { class: "error" }, `${host}: ${lastError}${isSet(hint) ? ` – try: ${hint}` : ""}`)];
+  return [element("p", { class: "error" }, `${host}: ${lastError}${isSet(hint) ? ` ; ${hint}` : ""}`)];
 }
 
 function clusterPart(
@@ -206,14 +206,14 @@ function clusterPart(
       { class: "soft" },
       [server, version, counted(sessions, "session"), counted(streams, "stream")].filter(Boolean).join(" · "),
     ),
-    followed.length > 0 && element("p", { class: "soft" }, `Knows ${followed.join(", ")}`),
+    followed.length > 0 && element("p", { class: "soft" }, `Watches ${followed.join(", ")}`),
     isSet(lastError) &&
       element(
         "p",
         { class: state === "ready" ? "soft" : "error" },
         lastErrorText(lastError, state !== "ready"),
       ),
-    isSet(hint) && state !== "ready" && element("p", { class: "hint" }, `Try: ${hint}`),
+    isSet(hint) && state !== "ready" && element("p", { class: "hint" }, `Hint: ${hint}`),
   );
 }
 

@@ -36,7 +36,7 @@ const answer: Message = { ...plain, isResponse: true, isAuthoritative: true };
 const asked = { name: "web.example", type: "A", class: 1 } as const;
 const question = "03 776562 07 6578616d706c65 00 0001 0001";
 
-// The bytes on the right are what dig and named write, and what RFC 1035 shows.
+// The bytes come from dig, named and RFC 1035.
 const messages: { name: string; hex: string; value: Message }[] = [
   {
     name: "a query",
@@ -91,7 +91,7 @@ const messages: { name: string; hex: string; value: Message }[] = [
     },
   },
   {
-    name: "SRV, whose target is written out, and an address for it",
+    name: "SRV with an uncompressed target, and an address for it",
     hex: `1234 8500 0001 0001 0000 0001 05 5f68747470 ${question.slice(0, -9)} 0021 0001
       c00c 0021 0001 0000001e 0013 0000 0064 0050 03 776562 07 6578616d706c65 00
       c012 0001 0001 0000001e 0004 0a000001`,
@@ -111,7 +111,7 @@ const messages: { name: string; hex: string; value: Message }[] = [
     },
   },
   {
-    name: "PTR, NS and CNAME, and a type that has no name here",
+    name: "PTR, NS and CNAME, and an unknown type",
     hex: `1234 8500 0000 0004 0000 0000
       01 31 02 3130 07 696e2d61646472 04 61727061 00 000c 0001 00000001 0005 01 61 01 62 00
       01 63 c02b 0002 0001 00000001 0002 c029
@@ -128,7 +128,7 @@ const messages: { name: string; hex: string; value: Message }[] = [
     },
   },
   {
-    name: "BADVERS, whose code is in two places",
+    name: "BADVERS, whose code is split over two fields",
     hex: "1234 8100 0000 0000 0000 0001 00 0029 04d0 0100 0000 0000",
     value: {
       ...plain,
@@ -138,14 +138,14 @@ const messages: { name: string; hex: string; value: Message }[] = [
     },
   },
   {
-    name: "labels with a dot, a blank and bytes that are no ASCII",
+    name: "labels with a dot, a space and non-ASCII bytes",
     hex: "1234 0100 0001 0000 0000 0000 05 61 2e 20 5c ff 01 41 00 0001 0001",
     value: { ...plain, questions: [{ name: "a\\046\\032\\092\\255.A", type: "A", class: 1 }] },
   },
 ];
 
 for (const { name, hex, value } of messages) {
-  Deno.test(`decodeDnsMessage() and encodeDnsMessage() know ${name}`, () => {
+  Deno.test(`decodeDnsMessage() and encodeDnsMessage() handle ${name}`, () => {
     const bytes = fromHex(hex);
     assert.deepEqual(decodeDnsMessage(bytes), { value, used: bytes.length });
     assert.deepEqual([...encodeDnsMessage(value)], [...bytes]);
@@ -160,7 +160,7 @@ for (const { name, hex, value } of messages) {
 
 const head = "1234 0100 0001 0000 0000 0000";
 
-/** Pointers behind a byte at `at`, the first one to that byte, each other one to the one before. */
+/** Pointers after a byte at `at`: the first one to that byte, each other one to the previous pointer. */
 function chainOfPointers(at: number, count: number): string {
   const places = Array.from({ length: count }, (_, index) => index === 0 ? at : at + 1 + (index - 1) * 2);
   return places.map((place) => (0xc000 | place).toString(16)).join("");
@@ -170,10 +170,10 @@ const refused: { name: string; hex: string }[] = [
   { name: "a name that points at itself", hex: `${head} c00c 0001 0001` },
   { name: "a name that points forward", hex: `${head} c00e 01 61 00 0001 0001` },
   { name: "two names that point at each other", hex: `${head} 01 61 c00c 0001 0001` },
-  { name: "a name that leads into its own pointer", hex: `${head} 03 610161 c00e 0001 0001` },
+  { name: "a name that runs into its own pointer", hex: `${head} 03 610161 c00e 0001 0001` },
   {
-    name: "a name of pointers that lead from one to the next",
-    // In the data of a record of a type that nobody knows: the first one leads to an empty name.
+    name: "a name with a long chain of pointers",
+    // The chain is in the data of an unknown record type; the first pointer points to an empty name.
     hex: "1234 8100 0000 0002 0000 0000 00 ff00 0001 00000000 0101 00" + chainOfPointers(23, 128) +
       " c116 0001 0001 00000000 0004 01020304",
   },
@@ -184,7 +184,7 @@ const refused: { name: string; hex: string }[] = [
     hex: "1234 8100 0000 0001 0000 0000 00 0001 0001 00000000 0003 01020300",
   },
   {
-    name: "data that goes on behind its name",
+    name: "data with trailing bytes",
     hex: "1234 8100 0000 0001 0000 0000 00 0005 0001 00000000 0003 000000",
   },
   {
@@ -209,13 +209,13 @@ for (const { name, hex } of refused) {
   });
 }
 
-Deno.test("decodeDnsMessage() takes a name of 255 bytes, and many pointers one after the other", () => {
+Deno.test("decodeDnsMessage() accepts a name of 255 bytes and a chain of many pointers", () => {
   const longest = `${`3f${"61".repeat(63)}`.repeat(3)} 3d ${"61".repeat(61)} 00`;
   const name = decodeDnsMessage(fromHex(`${head} ${longest} 0001 0001`))?.value.questions[0]?.name ?? "";
   assert.equal(name.length, 253);
   assert(isDnsName(name));
   assert(!isDnsName(`${name}a`));
-  // Each question's name is a label in front of a pointer to the name before it.
+  // Each question's name is a label before a pointer to the previous name.
   const count = 100;
   let hex = `1234 0100 0064 0000 0000 0000 01 61 00 0001 0001`;
   for (let number = 1; number < count; number++) {
@@ -246,7 +246,7 @@ for (
     { name: "a.".repeat(127) + "a", isName: false },
   ]
 ) {
-  Deno.test(`isDnsName() says ${isName} to "${name.slice(0, 40)}" of ${name.length}`, () => {
+  Deno.test(`isDnsName() returns ${isName} for "${name.slice(0, 40)}" of ${name.length}`, () => {
     assert.equal(isDnsName(name), isName);
   });
 }
@@ -255,7 +255,7 @@ const many = Array.from({ length: 100 }, (_, index) => (
   { name: "web.example", ttl: 5, type: "A", address: `192.0.2.${index}` } as const
 ));
 
-Deno.test("encodeDnsMessage() cuts to the size of the client and says so", () => {
+Deno.test("encodeDnsMessage() truncates to the client's size and sets the flag", () => {
   const edns = { size: 1232, version: 0, wantsDnssec: false, options: new Uint8Array() };
   const message: Message = { ...answer, questions: [asked], answers: many, edns };
   const whole = encodeDnsMessage(message);
@@ -271,7 +271,7 @@ Deno.test("encodeDnsMessage() cuts to the size of the client and says so", () =>
   assert.deepEqual(encodeDnsMessage(message, { limit: whole.length }), whole);
 });
 
-Deno.test("encodeDnsMessage() leaves out additional records without a word", () => {
+Deno.test("encodeDnsMessage() drops additional records without the truncation flag", () => {
   const message: Message = { ...answer, questions: [asked], answers: many.slice(0, 1), additionals: many };
   const value = decodeDnsMessage(encodeDnsMessage(message, { limit: 512 }))?.value;
   assert.equal(value?.isTruncated, false);
@@ -279,13 +279,13 @@ Deno.test("encodeDnsMessage() leaves out additional records without a word", () 
   assert((value?.additionals.length ?? 0) < 100);
 });
 
-Deno.test("encodeDnsMessage() refuses what is no name and no address", () => {
+Deno.test("encodeDnsMessage() refuses invalid names and addresses", () => {
   for (const record of [{ ...many[0], name: "a..b" }, { ...many[0], address: "::1" }]) {
     assert.throws(() => encodeDnsMessage({ ...answer, answers: [record as DnsRecord] }), PosternError);
   }
 });
 
-Deno.test("dnsFrameDecoder() takes messages out of a stream, and none that is too long", () => {
+Deno.test("dnsFrameDecoder() reads messages from a stream, and refuses one that is too long", () => {
   const frame = encodeDnsFrame(Uint8Array.of(1, 2, 3));
   assert.deepEqual([...frame], [0, 3, 1, 2, 3]);
   const decode = dnsFrameDecoder(3);

@@ -25,7 +25,7 @@ function transportOf(name: string, dispose: () => Promise<void> = () => Promise.
     settings: undefined,
     transport: {
       name,
-      dial: () => Promise.reject(new Error("not asked for")),
+      dial: () => Promise.reject(new Error("unexpected dial")),
       [Symbol.asyncDispose]: () => {
         told.disposals++;
         return dispose();
@@ -50,7 +50,7 @@ Deno.test("RetiredTransports waits for the last connection", async () => {
   assert.equal(told.disposals, 1);
 });
 
-Deno.test("RetiredTransports does not wait for connections that go elsewhere", async () => {
+Deno.test("RetiredTransports does not wait for connections through other transports", async () => {
   const { retired } = retiring(Promise.withResolvers<void>());
   const { built, told } = transportOf("c");
   retired.add([built]);
@@ -58,7 +58,7 @@ Deno.test("RetiredTransports does not wait for connections that go elsewhere", a
   assert.equal(told.disposals, 1);
 });
 
-Deno.test("RetiredTransports disposes at once without connections, and at the end in any case", async () => {
+Deno.test("RetiredTransports disposes immediately without connections, and on its own disposal", async () => {
   const { retired } = retiring();
   const { built, told } = transportOf("a");
   retired.add([built]);
@@ -71,7 +71,7 @@ Deno.test("RetiredTransports disposes at once without connections, and at the en
   assert.equal(ofOther.disposals, 1);
 });
 
-Deno.test("RetiredTransports tells of one that cannot be disposed and goes on", async () => {
+Deno.test("RetiredTransports logs a failed disposal and continues", async () => {
   const { retired, log } = retiring();
   const { built: broken } = transportOf("broken", () => Promise.reject(new Error("stuck")));
   const { built, told } = transportOf("a");

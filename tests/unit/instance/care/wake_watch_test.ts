@@ -12,7 +12,7 @@ function watched(addresses: () => readonly string[] = () => ["192.0.2.7"]) {
   return { clock, log, watch, times: () => times };
 }
 
-Deno.test("WakeWatch says nothing of a quiet machine", async () => {
+Deno.test("WakeWatch reports nothing while the machine stays awake", async () => {
   const { clock, watch, times } = watched();
   await clock.advance(60_000);
   assert.equal(times(), 0);
@@ -20,7 +20,7 @@ Deno.test("WakeWatch says nothing of a quiet machine", async () => {
   assert.equal(clock.waiting, 0);
 });
 
-Deno.test("WakeWatch notices a sleep once, and no small correction of the calendar", async () => {
+Deno.test("WakeWatch reports a sleep once, and ignores small clock corrections", async () => {
   const { clock, watch, times } = watched();
   clock.jumpDate(1000);
   await clock.advance(4000);
@@ -33,7 +33,7 @@ Deno.test("WakeWatch notices a sleep once, and no small correction of the calend
   watch[Symbol.dispose]();
 });
 
-Deno.test("WakeWatch notices other addresses, in whatever order the same ones are told", async () => {
+Deno.test("WakeWatch reports changed addresses, regardless of their order", async () => {
   let addresses = ["192.0.2.7", "2001:db8::7"];
   const { clock, watch, times } = watched(() => addresses);
   addresses = ["2001:db8::7", "192.0.2.7"];
@@ -45,9 +45,9 @@ Deno.test("WakeWatch notices other addresses, in whatever order the same ones ar
   watch[Symbol.dispose]();
 });
 
-Deno.test("WakeWatch goes on without addresses, and says so once", async () => {
+Deno.test("WakeWatch continues without addresses, and logs that once", async () => {
   const { clock, log, watch, times } = watched(() => {
-    throw new PosternError("internal", "Cannot tell the addresses");
+    throw new PosternError("internal", "Cannot read the addresses");
   });
   await clock.advance(20_000);
   assert.equal(log.lines.filter(({ event }) => event === "instance.no_addresses").length, 1);

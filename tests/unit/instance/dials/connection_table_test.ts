@@ -15,14 +15,14 @@ const request = {
 };
 const route = { transport: "corp", because: "example (config.yaml:3)" };
 
-/** A transport that nobody dials. */
+/** A transport that is never dialed. */
 function built(name: string, below?: BuiltTransport): BuiltTransport {
-  const dial = () => Promise.reject(new Error("not asked for"));
+  const dial = () => Promise.reject(new Error("unexpected dial"));
   const transport = { name, dial, [Symbol.asyncDispose]: () => Promise.resolve() };
   return { name, type: "proxy", settings: undefined, transport, ...(below && { below }) };
 }
 
-Deno.test("ConnectionRecord.needs() what its way leads through, and while it is dialled whatever there is", () => {
+Deno.test("ConnectionRecord.needs() the transports on its path, and every transport during the dial", () => {
   const { table } = tableOf();
   const [lowest, other] = [built("lowest"), built("other")];
   const middle = built("middle", lowest);
@@ -41,7 +41,7 @@ function tableOf() {
   return { clock, log, metrics, table: new ConnectionTable({ clock, log, metrics }) };
 }
 
-Deno.test("ConnectionTable tells of a live connection, and writes one line when it ends", async () => {
+Deno.test("ConnectionTable lists a live connection, and logs one line when it ends", async () => {
   const { clock, log, metrics, table } = tableOf();
   const record = table.begin(request, route);
   const [conn] = memoryPair();
@@ -87,7 +87,7 @@ Deno.test("ConnectionTable tells of a live connection, and writes one line when 
   assert.deepEqual(metrics.total, { up: 10, down: 20 });
 });
 
-Deno.test("ConnectionTable gives every connection an id of its own and counts what fails", () => {
+Deno.test("ConnectionTable gives every connection a unique id and counts failures", () => {
   const { table, log } = tableOf();
   const records = [1, 2, 3].map(() => table.begin(request, route));
   records[1]?.failed(new PosternError("refused", "Cannot reach it"));
@@ -98,7 +98,7 @@ Deno.test("ConnectionTable gives every connection an id of its own and counts wh
   assert.deepEqual([log.lines[0]?.outcome, log.lines[0]?.reason], ["refused", "Cannot reach it"]);
 });
 
-Deno.test("ConnectionTable.close() drops one connection and says whether there was one", async () => {
+Deno.test("ConnectionTable.close() closes a connection and reports whether it existed", async () => {
   const { table, log } = tableOf();
   const record = table.begin(request, route);
   const [near, far] = memoryPair();
@@ -110,7 +110,7 @@ Deno.test("ConnectionTable.close() drops one connection and says whether there w
   assert.deepEqual([log.lines[0]?.outcome, log.lines[0]?.reason], ["closed", "Closed on request"]);
 });
 
-Deno.test("ConnectionTable.close() ends a dial", () => {
+Deno.test("ConnectionTable.close() cancels a dial", () => {
   const { table } = tableOf();
   const record = table.begin(request, route);
   const { signal } = record.dialling;
@@ -119,7 +119,7 @@ Deno.test("ConnectionTable.close() ends a dial", () => {
   assert.match(String(signal.reason), /Closed on request/);
 });
 
-Deno.test("ConnectionTable knows since when nobody has been there", async () => {
+Deno.test("ConnectionTable reports since when there is no connection", async () => {
   const { table, clock } = tableOf();
   await clock.advance(5);
   assert.equal(table.idleSince, 0);
@@ -130,7 +130,7 @@ Deno.test("ConnectionTable knows since when nobody has been there", async () => 
   assert.equal(table.idleSince, 10);
 });
 
-Deno.test("ConnectionRecord.ended resolves at the end, and at once after it", async () => {
+Deno.test("ConnectionRecord.ended resolves when the connection ends, and immediately afterwards", async () => {
   const { table } = tableOf();
   const record = table.begin(request, route);
   let count = 0;

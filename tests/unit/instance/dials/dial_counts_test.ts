@@ -11,14 +11,14 @@ function built(name: string, status?: TransportStatus): BuiltTransport {
     via: "corp",
     transport: {
       name,
-      dial: () => Promise.reject(new Error("not asked for")),
+      dial: () => Promise.reject(new Error("unexpected dial")),
       ...(status && { status: () => status }),
       [Symbol.asyncDispose]: () => Promise.resolve(),
     },
   };
 }
 
-Deno.test("DialCounts.state() tells what was counted", () => {
+Deno.test("DialCounts.state() returns the counts", () => {
   const counts = new DialCounts();
   const idle = { state: "idle", name: "a", type: "proxy", via: "corp", dials: 0, failures: 0 };
   assert.deepEqual(counts.state(built("a")), idle);
@@ -34,7 +34,7 @@ Deno.test("DialCounts.state() tells what was counted", () => {
   });
 });
 
-Deno.test("DialCounts.state() lets a transport say more, and not who it is", () => {
+Deno.test("DialCounts.state() includes the status of a transport, except its name", () => {
   const counts = new DialCounts();
   const status: TransportStatus = { state: "failing", lastError: "session lost", name: "liar", sessions: 2 };
   const { state, lastError, name, sessions } = counts.state(built("a", status));

@@ -11,7 +11,7 @@ import { recordingLog } from "../../../support/recording_log.ts";
 
 const { signal } = new AbortController();
 
-/** A far side with a few names, in the place of a cluster. */
+/** A few names, instead of a cluster. */
 const far: Readonly<Record<string, FarName>> = {
   "web.shop.svc.cluster.local": {
     addresses: ["10.96.0.7"],
@@ -43,7 +43,7 @@ async function dnsOf(config = text) {
   const log = recordingLog();
   const loaded = await loadConfig(world, { text: config });
   const transports = new Transports(world, loaded, { log });
-  // The transport "lab" stands for one that goes into a cluster.
+  // The transport "lab" replaces one that reaches a cluster.
   const byName = new Map(transports.plan.transports.byName);
   const lab = byName.get("lab");
   if (lab) {
@@ -68,7 +68,7 @@ async function dnsOf(config = text) {
   };
 }
 
-/** An answer in a line: its kind and zone, and what each record says. */
+/** An answer on one line: its kind, its zone and its records. */
 function shown(answer: DnsAnswer): string {
   if (answer.kind !== "records") {
     return answer.kind === "notOurs" ? answer.kind : `${answer.kind} ${answer.zone}`;
@@ -124,7 +124,7 @@ for (
     },
     { name: `alias.shop.${svc}`, type: "CNAME", is: `alias.shop.${svc} CNAME two.shop.${svc}` },
     { name: `outside.shop.${svc}`, is: `outside.shop.${svc} CNAME db.example.com` },
-    // A name of one label is ours only where the cluster knows it.
+    // A name of one label is ours only if the cluster knows it.
     { name: "web", is: "web A 10.96.0.7" },
     { name: "printer", is: "notOurs" },
     { name: "7.0.96.10.in-addr.arpa", type: "PTR", is: `7.0.96.10.in-addr.arpa PTR web.shop.${svc}` },
@@ -138,13 +138,13 @@ for (
     is: string;
   }[]
 ) {
-  Deno.test(`DnsNames.answer() says what "${name}" ${type ?? "A"} is`, async () => {
+  Deno.test(`DnsNames.answer() answers "${name}" ${type ?? "A"}`, async () => {
     await using dns = await dnsOf();
     assert.equal(shown(await dns.ask(name, type)), is);
   });
 }
 
-Deno.test("DnsNames.answer() gives names of a cluster that dns.domains names an address of the range", async () => {
+Deno.test("DnsNames.answer() gives cluster names below dns.domains an address of the range", async () => {
   await using dns = await dnsOf(text.replace("[own.example]", "[shop.svc.cluster.local]"));
   const name = `two.shop.${svc}`;
   assert.equal(shown(await dns.ask(name)), `${name} A 198.18.0.1`);
@@ -154,13 +154,13 @@ Deno.test("DnsNames.answer() gives names of a cluster that dns.domains names an 
   assert.equal(shown(await dns.ask(`shop.${svc}`)), "nodata cluster.local");
 });
 
-Deno.test("DnsNames.answer() follows an alias to itself no more than a few times", async () => {
+Deno.test("DnsNames.answer() limits how often it follows an alias to itself", async () => {
   await using dns = await dnsOf();
   const answer = await dns.ask(`circle.shop.${svc}`);
   assert.equal(answer.kind === "records" && answer.records.length <= 10, true);
 });
 
-Deno.test("DnsNames.answer() has no address for names of others' ways without a range", async () => {
+Deno.test("DnsNames.answer() has no address for names of other transports without a range", async () => {
   await using dns = await dnsOf(text.replace(", fakeRange: 198.18.0.0/15", ""));
   assert.equal(shown(await dns.ask("x.own.example")), "unknown own.example");
   assert.equal(shown(await dns.ask("own.example")), "nodata own.example");
@@ -168,7 +168,7 @@ Deno.test("DnsNames.answer() has no address for names of others' ways without a 
   assert.deepEqual(dnsDomains(dns.plan), ["cluster.local", "own.example", "svc"]);
 });
 
-Deno.test("DnsNames.answer() takes no rule for everything as a reason to answer", async () => {
+Deno.test("DnsNames.answer() does not answer because of a rule for everything", async () => {
   const all = text.replace(/routes:[^]*?direct:/, "default: up\nroutes: [{ to: any, via: up }]\ndirect:");
   await using dns = await dnsOf(all);
   for (const name of ["db.corp.example", "www.example.com", "com"]) {
@@ -177,7 +177,7 @@ Deno.test("DnsNames.answer() takes no rule for everything as a reason to answer"
   assert.equal(shown(await dns.ask("x.own.example")), "x.own.example A 198.18.0.1");
 });
 
-Deno.test("dnsDomains() names the domains that are ours, none inside another, and the reverse zones", async () => {
+Deno.test("dnsDomains() lists our domains without subdomains, and the reverse zones", async () => {
   await using dns = await dnsOf(text.replace("[corp.example,", "[corp.example, a.corp.example,"));
   assert.deepEqual(dnsDomains(dns.plan), [
     "below.example",

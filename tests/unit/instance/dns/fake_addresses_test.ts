@@ -9,7 +9,7 @@ import { recordingLog } from "../../../support/recording_log.ts";
 const path = "/state/dns/x.addresses";
 const range = (text: string): FakeRange => parseFakeRange(text) ?? assert.fail(text);
 const wide = range("198.18.0.0/15");
-/** Fourteen addresses for names. */
+/** A range with fourteen addresses for names. */
 const narrow = range("10.9.8.16/28");
 
 function place(text?: string) {
@@ -36,23 +36,23 @@ for (
   Deno.test(`parseFakeRange() reads "${text}"`, () => assert.deepEqual(parseFakeRange(text), is));
 }
 
-Deno.test("FakeAddresses gives each name one address, which leads back to it", async () => {
+Deno.test("FakeAddresses gives each name one address and maps it back", async () => {
   const { open, text } = place();
   await using addresses = await open(wide);
   assert.equal(await addresses.addressOf("a.example"), "198.18.0.1");
   assert.equal(await addresses.addressOf("b.example"), "198.18.0.2");
   assert.equal(await addresses.addressOf("a.example"), "198.18.0.1");
   assert.equal(addresses.nameOf("198.18.0.2"), "b.example");
-  assert.equal(addresses.nameOf("198.18.0.3"), "", "of the range, and nobody's");
+  assert.equal(addresses.nameOf("198.18.0.3"), "", "in the range, but not assigned");
   assert.equal(addresses.nameOf("::ffff:198.18.0.2"), "b.example");
   assert.equal(addresses.nameOf("198.20.0.1"), undefined);
   assert.equal(addresses.nameOf("a.example"), undefined);
   assert.equal(addresses.nameOf("::1"), undefined);
-  // It is in the file when it is told: a door may be killed right after.
+  // The pair is in the file before the answer: the instance may be killed right after it.
   assert.match(await text(), /^198\.18\.0\.1 a\.example\n198\.18\.0\.2 b\.example\n$/m);
 });
 
-Deno.test("FakeAddresses asked at once for many names gives none twice, and one to one", async () => {
+Deno.test("FakeAddresses gives concurrent requests one unique address per name", async () => {
   const { open } = place();
   await using addresses = await open(wide);
   const names = Array.from({ length: 300 }, (_, at) => `n${at % 200}.example`);
@@ -61,11 +61,11 @@ Deno.test("FakeAddresses asked at once for many names gives none twice, and one 
   for (const [at, name] of names.entries()) assert.equal(addresses.nameOf(given[at] ?? ""), name);
 });
 
-Deno.test("FakeAddresses knows after a restart what it gave out", async () => {
+Deno.test("FakeAddresses keeps its addresses across a restart", async () => {
   const { open, text } = place();
   const first = await open(wide);
   for (const name of ["a", "b", "c"]) await first.addressOf(name);
-  // Killed: nothing is disposed.
+  // A killed instance disposes nothing.
   await using second = await open(wide);
   assert.equal(second.nameOf("198.18.0.2"), "b");
   assert.equal(await second.addressOf("c"), "198.18.0.3");
@@ -74,7 +74,7 @@ Deno.test("FakeAddresses knows after a restart what it gave out", async () => {
   await first[Symbol.asyncDispose]();
 });
 
-Deno.test("FakeAddresses takes what it can from a damaged file, and says so", async () => {
+Deno.test("FakeAddresses reads the valid lines of a damaged file, and logs the damage", async () => {
   const lines = [
     "198.18.0.1 a",
     "198.18.0.2",
@@ -89,7 +89,7 @@ Deno.test("FakeAddresses takes what it can from a damaged file, and says so", as
   ];
   const { open, log } = place(lines.join("\n"));
   await using addresses = await open(wide);
-  assert.equal(addresses.nameOf("198.18.0.1"), "", "the later line counts");
+  assert.equal(addresses.nameOf("198.18.0.1"), "", "the later line wins");
   assert.equal(addresses.nameOf("198.18.0.4"), "a");
   assert.equal(addresses.nameOf("198.18.0.3"), "c");
   assert.equal(addresses.nameOf("198.18.0.0"), "");
@@ -100,7 +100,7 @@ Deno.test("FakeAddresses takes what it can from a damaged file, and says so", as
   assert.equal(await addresses.addressOf("b"), "198.18.0.1");
 });
 
-Deno.test("FakeAddresses takes the address of the name that was asked for longest ago, after ten minutes", async () => {
+Deno.test("FakeAddresses reuses the least recently used address, after ten minutes", async () => {
   const { open, world } = place();
   await using addresses = await open(narrow);
   for (let number = 1; number <= 14; number++) {
@@ -110,21 +110,22 @@ Deno.test("FakeAddresses takes the address of the name that was asked for longes
   await assert.rejects(
     addresses.addressOf("one-more"),
     (error) =>
-      error instanceof PosternError && error.detail === "overloaded" && /14 have one/.test(error.message),
+      error instanceof PosternError && error.detail === "overloaded" &&
+      /all 14 are in use/.test(error.message),
   );
   await world.clock.advance(600_000);
   assert.equal(await addresses.addressOf("n1"), "10.9.8.17");
-  assert.equal(addresses.nameOf("10.9.8.18"), "n2", "a dial counts as well");
+  assert.equal(addresses.nameOf("10.9.8.18"), "n2", "a dial counts as use");
   assert.equal(await addresses.addressOf("one-more"), "10.9.8.19");
   assert.equal(addresses.nameOf("10.9.8.19"), "one-more");
   assert.equal(addresses.size, 14);
-  // What made room is not in the way after a restart.
+  // The replaced name does not return after a restart.
   await using again = await open(narrow);
   assert.equal(again.nameOf("10.9.8.19"), "one-more");
   assert.equal(again.size, 14);
 });
 
-Deno.test("FakeAddresses gives no address that it could not write down", async () => {
+Deno.test("FakeAddresses returns no address that it could not store", async () => {
   const { open, world } = place();
   await using addresses = await open(wide);
   await addresses.addressOf("a");
@@ -142,7 +143,7 @@ Deno.test("FakeAddresses gives no address that it could not write down", async (
   world.files.append = append;
 });
 
-Deno.test("FakeAddresses.read() looks and writes nothing", async () => {
+Deno.test("FakeAddresses.read() reads without writing", async () => {
   const { world, log } = place();
   const { files } = world;
   await using none = await FakeAddresses.read(world, path, { range: wide, log });

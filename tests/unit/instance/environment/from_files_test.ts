@@ -31,14 +31,14 @@ Deno.test("checkConfig() starts nothing and reports", async () => {
   assert.deepEqual([place.network.connects, place.network.lookups], [[], []]);
 });
 
-Deno.test("checkConfig() reports a password file that is missing with its place", async () => {
+Deno.test("checkConfig() reports a missing password file with its position", async () => {
   const { errors } = await checkConfig(world({}), {});
   assert.deepEqual(errors.map((line) => line.replace(/^(\S+) /, "$1 ")), [
     `${path}:3:45: listen.auth.users[0].passwordFile: Cannot read /pw: no such file`,
   ]);
 });
 
-Deno.test("checkConfig() tells of a cluster that only this very door would lead to", async () => {
+Deno.test("checkConfig() reports a cluster whose proxy is this instance", async () => {
   const listens = [
     { listen: "127.0.0.1:12000", proxy: "socks5://127.0.0.1:12000", is: "unusable" },
     { listen: "0.0.0.0:12000, allowOpen: true", proxy: "http://localhost:12000", is: "unusable" },
@@ -62,7 +62,7 @@ Deno.test("checkConfig() tells of a cluster that only this very door would lead 
   }
 });
 
-Deno.test("checkConfig() warns of a table that no one cluster has", async () => {
+Deno.test("checkConfig() warns about a table with several possible clusters", async () => {
   const cases = [
     { settings: "contexts: all, suffix: k8s.internal", to: '["<services>", .svc]', isTold: true },
     { settings: "contexts: [a, b], suffix: k8s.internal", to: '"<clusterips>"', isTold: true },
@@ -82,7 +82,7 @@ Deno.test("checkConfig() warns of a table that no one cluster has", async () => 
   }
 });
 
-Deno.test("checkConfig() warns of a table where there is no cluster", async () => {
+Deno.test("checkConfig() warns about a table without a cluster", async () => {
   const rules = [
     { rule: 'routes: [{ to: ["<services>", .svc], via: corp }]', is: "routes[0].to: matches nothing for <s" },
     { rule: 'routes: [{ to: "<clusterips>", via: reject }]', is: "routes[0].to: matches nothing for <c" },
@@ -101,7 +101,7 @@ Deno.test("checkConfig() warns of a table where there is no cluster", async () =
   }
 });
 
-Deno.test("showConfig() shows no secret, and nothing of a wrong configuration", async () => {
+Deno.test("showConfig() shows no secret, and nothing of an invalid configuration", async () => {
   const shown = JSON.stringify(await showConfig(world(), {}));
   assert.ok(!shown.includes("hidden") && shown.includes("me:***@10.0.0.1"), shown);
   assert.ok(!shown.includes("p ss"));
@@ -110,7 +110,7 @@ Deno.test("showConfig() shows no secret, and nothing of a wrong configuration", 
   await assert.rejects(showConfig(broken, {}), { code: "config" });
 });
 
-Deno.test("explainFromFiles() tells the way without a door", async () => {
+Deno.test("explainFromFiles() explains a route without an instance", async () => {
   const { transport, because, hops } = await explainFromFiles(world(), {}, {
     target: { host: "a.corp.example", port: 443 },
     dial: false,
@@ -122,13 +122,13 @@ Deno.test("explainFromFiles() tells the way without a door", async () => {
   assert.ok(!JSON.stringify(hops).includes("hidden"));
 });
 
-Deno.test("pacFromFiles() names the door as browsers of this machine reach it", async () => {
+Deno.test("pacFromFiles() names the listener as local browsers reach it", async () => {
   const pac = await pacFromFiles(world(), {});
   assert.ok(pac.includes("PROXY 127.0.0.1:3"), pac);
   assert.ok((await pacFromFiles(world(), {}, { authority: "[::1]:3" })).includes("[::1]:3"));
 });
 
-Deno.test("environmentFromFiles() tells a password only when asked to", async () => {
+Deno.test("environmentFromFiles() includes a password only on request", async () => {
   const without = await environmentFromFiles(world(), {}, { credentials: false });
   assert.deepEqual(
     [without.http, without.socks, without.needsAuth],

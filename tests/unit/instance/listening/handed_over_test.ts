@@ -18,44 +18,52 @@ const found: readonly {
   onDemand?: OnDemand;
   expected: readonly number[];
 }[] = [
-  { name: "the one of this name", env: own, onDemand: mine, expected: [3] },
+  { name: "the socket with this name", env: own, onDemand: mine, expected: [3] },
   {
-    name: "all of this name among others",
+    name: "all sockets with this name",
     env: { ...own, LISTEN_FDS: "4", LISTEN_FDNAMES: "a:postern.socket:b:postern.socket" },
     onDemand: mine,
     expected: [4, 6],
   },
-  { name: "everything, where no name is asked for", env: { ...own, LISTEN_FDS: "2" }, expected: [3, 4] },
-  { name: "nothing of somebody else's without a flag", env: { ...own, LISTEN_PID: "1" }, expected: [] },
-  { name: "nothing where nothing is handed over", env: {}, expected: [] },
+  { name: "all sockets without a name", env: { ...own, LISTEN_FDS: "2" }, expected: [3, 4] },
+  { name: "no socket of another process without a flag", env: { ...own, LISTEN_PID: "1" }, expected: [] },
+  { name: "nothing when systemd passed nothing", env: {}, expected: [] },
   { name: "standard input for launchd", env: {}, onDemand: { by: "launchd", name: "Proxy" }, expected: [0] },
 ];
 
 for (const { name, env, onDemand, expected } of found) {
-  Deno.test(`handedOver() gives ${name}`, () => {
+  Deno.test(`handedOver() returns ${name}`, () => {
     assert.deepEqual(handedOver(processWith(env), onDemand), expected);
   });
 }
 
 const refused: readonly { name: string; env: Record<string, string>; message: RegExp }[] = [
-  { name: "nothing", env: {}, message: /: systemd handed over no socket$/ },
+  { name: "nothing", env: {}, message: /: systemd passed no socket$/ },
   {
     name: "sockets of another process",
     env: { ...own, LISTEN_PID: "1" },
-    message: /to process 1, and this is 4711$/,
+    message: /to process 1, not to this process \(4711\)$/,
   },
   {
     name: "another name",
     env: { ...own, LISTEN_FDNAMES: "other" },
-    message: /no socket "postern\.socket", but 1 named other$/,
+    message: /no socket "postern\.socket", only 1 named other$/,
   },
   {
     name: "no names",
     env: { LISTEN_PID: "4711", LISTEN_FDS: "1" },
-    message: /no socket "postern\.socket", but 1 without names$/,
+    message: /no socket "postern\.socket", only 1 without names$/,
   },
-  { name: "a count that is none", env: { ...own, LISTEN_FDS: "-1" }, message: /LISTEN_FDS is "-1"$/ },
-  { name: "a count that is too large", env: { ...own, LISTEN_FDS: "999" }, message: /LISTEN_FDS is "999"$/ },
+  {
+    name: "an invalid count",
+    env: { ...own, LISTEN_FDS: "-1" },
+    message: /LISTEN_FDS is not a count of sockets: "-1"$/,
+  },
+  {
+    name: "a count above the limit",
+    env: { ...own, LISTEN_FDS: "999" },
+    message: /LISTEN_FDS is not a count of sockets: "999"$/,
+  },
 ];
 
 for (const { name, env, message } of refused) {
@@ -68,7 +76,7 @@ function processWith(env: Record<string, string>) {
   return new MemoryWorld({ env }).process;
 }
 
-Deno.test("takeHandedOver() gives back what it has when one cannot be taken", async () => {
+Deno.test("takeHandedOver() releases its sockets when one cannot be taken", async () => {
   const world = new MemoryWorld({ env: { ...own, LISTEN_FDS: "2" } });
   world.network.handedOver.set(3, { host: "127.0.0.1", port: 1 });
   await assert.rejects(takeHandedOver(world, undefined), /descriptor 4/);
@@ -94,31 +102,31 @@ const places: readonly {
   mixed: readonly (readonly [string, boolean])[];
 }[] = [
   {
-    name: "binds nothing of the mixed door",
+    name: "binds no mixed listener",
     settings: listen({ mixed: [at("localhost:12000")] }),
     endpoints: [here],
     mixed: [["127.0.0.1:1", false]],
   },
   {
-    name: "keeps those of several addresses that were handed over",
+    name: "keeps only the passed addresses of a listener",
     settings: listen({ mixed: [at("127.0.0.1:2"), at("localhost:1", { auth })] }),
     endpoints: [here],
     mixed: [["127.0.0.1:1", true]],
   },
   {
-    name: "gives a socket that nobody names what the first listener says of users",
+    name: "gives an unnamed socket the users of the first listener",
     settings: listen({ mixed: [at("127.0.0.1:2", { auth })] }),
     endpoints: [there],
     mixed: [["192.0.2.1:1", true]],
   },
   {
-    name: "leaves a socket to the door of another kind that names it",
+    name: "leaves a socket to another kind of listener that names it",
     settings: listen({ socks: [at("127.0.0.1:1")] }),
     endpoints: [here],
     mixed: [],
   },
   {
-    name: "opens a mixed door where the configuration has none",
+    name: "adds a mixed listener if the configuration has none",
     settings: listen({ socks: [at("127.0.0.1:2")] }),
     endpoints: [here],
     mixed: [["127.0.0.1:1", false]],
@@ -140,7 +148,7 @@ for (const { name, settings, endpoints, mixed } of places) {
   });
 }
 
-Deno.test("withHandedOver() refuses an open door unless it is allowed", () => {
+Deno.test("withHandedOver() refuses an open listener without allowOpen", () => {
   const open = listen({ mixed: [at("127.0.0.1:1")] });
   assert.throws(() => withHandedOver(open, [there]), /192\.0\.2\.1:1 is open to the network without auth/);
   withHandedOver({ ...open, allowOpen: true }, [there]);

@@ -21,22 +21,22 @@ function listened(endpoint: Endpoint, { hosts }: { hosts: readonly string[] }): 
 }
 
 const cases = [
-  { name: "both families at once", host: "", hosts: ["::"], asked: ["::"] },
-  { name: "IPv4 where there is no IPv6", host: "", hosts: ["0.0.0.0"], asked: ["::", "0.0.0.0"] },
+  { name: "both address families with one socket", host: "", hosts: ["::"], asked: ["::"] },
+  { name: "IPv4 without IPv6", host: "", hosts: ["0.0.0.0"], asked: ["::", "0.0.0.0"] },
   {
-    name: "nothing else where the port is taken",
+    name: "no other address when the port is in use",
     host: "",
     hosts: [],
     asked: ["::", "failed: Cannot listen on ::"],
   },
-  { name: "an address that is given", host: "127.0.0.1", hosts: ["127.0.0.1"], asked: ["127.0.0.1"] },
+  { name: "a given address", host: "127.0.0.1", hosts: ["127.0.0.1"], asked: ["127.0.0.1"] },
 ];
 for (const { name, host, hosts, asked } of cases) {
-  Deno.test(`listenAnywhere() takes ${name}`, () => {
+  Deno.test(`listenAnywhere() uses ${name}`, () => {
     assert.deepEqual(listened({ host, port: 80 }, { hosts }), asked);
   });
 }
 
-Deno.test("listenAnywhere() takes a socket file", () => {
+Deno.test("listenAnywhere() uses a socket file", () => {
   assert.deepEqual(listened({ path: "/run/s" }, { hosts: ["/run/s"] }), ["/run/s"]);
 });

@@ -17,7 +17,7 @@ function at(text: string, more: Partial<ListenerSettings> = {}): ListenerSetting
   return { address: parseListenAddress(text), ...more };
 }
 
-/** A list of listeners whose users are those that `auth` names. */
+/** Listen settings whose users come from `auth`. */
 function listen(listeners: Partial<ListenSettings>): ListenSettings {
   return { allowOpen: false, ...listeners };
 }
@@ -32,7 +32,7 @@ function setOf(network = new MemoryNetwork(), more: Partial<ListenerSetDeps> = {
     log,
     pages: () => Promise.resolve({ status: 404, fields: [], body: "" }),
     generation: () => 1,
-    dialOf: () => () => Promise.reject(new PosternError("no_route", "Cannot go anywhere")),
+    dialOf: () => () => Promise.reject(new PosternError("no_route", "Cannot route anything")),
     usersOf: ({ auth }) => Promise.resolve((auth?.users ?? []).map(({ name }) => ({ ...me, name }))),
     ...more,
   });
@@ -42,7 +42,7 @@ function setOf(network = new MemoryNetwork(), more: Partial<ListenerSetDeps> = {
 const withAuth = { auth: { users: [{ name: "me", passwordFile: "/pw" }] } };
 const addresses = ({ bound }: ListenerSet) => bound.map(({ kind, address }) => `${kind} ${address}`);
 
-/** What a door answers to the greeting of a SOCKS5 client that offers both methods. */
+/** The answer to the greeting of a SOCKS5 client that offers both methods. */
 async function greeting(network: MemoryNetwork, port: number): Promise<string> {
   const conn = await network.connect({ host: "127.0.0.1", port }, { signal: new AbortController().signal });
   await conn.write(new Uint8Array([5, 2, 0, 2]));
@@ -59,7 +59,7 @@ Deno.test("ListenerSet binds both families of localhost:0 to one port", async ()
   assert.deepEqual(addresses(set), ["mixed 127.0.0.1:49152", "mixed [::1]:49152"]);
 });
 
-Deno.test("ListenerSet asks for another port when the other family has it not free", async () => {
+Deno.test("ListenerSet tries another port when the other address family uses it", async () => {
   const { set, network } = setOf();
   await using _set = set;
   for (const port of [49152, 49153]) network.listen({ host: "::1", port });
@@ -75,7 +75,7 @@ class WithoutIPv6 extends MemoryNetwork {
   }
 }
 
-Deno.test("ListenerSet does without IPv6 where localhost was asked for, and not where [::1] was", async () => {
+Deno.test("ListenerSet ignores missing IPv6 for localhost, but not for [::1]", async () => {
   const { set } = setOf(new WithoutIPv6());
   await using _set = set;
   await set.apply(listen({ mixed: [at("localhost:1")] }), limits);
@@ -84,7 +84,7 @@ Deno.test("ListenerSet does without IPv6 where localhost was asked for, and not 
   assert.deepEqual(addresses(set), ["mixed 127.0.0.1:1"]);
 });
 
-Deno.test("ListenerSet gives everything back when the second address is taken", async () => {
+Deno.test("ListenerSet releases all sockets when the second address is in use", async () => {
   const { set, network } = setOf();
   await using _set = set;
   network.listen({ host: "127.0.0.1", port: 2 });
@@ -94,7 +94,7 @@ Deno.test("ListenerSet gives everything back when the second address is taken", 
   for (const host of ["127.0.0.1", "::1"]) network.listen({ host, port: 1 }).close();
 });
 
-Deno.test("ListenerSet keeps all sockets and their settings when a reload fails", async () => {
+Deno.test("ListenerSet keeps all sockets and settings when a reload fails", async () => {
   const { set, network } = setOf();
   await using _set = set;
   await set.apply(listen({ mixed: [at("127.0.0.1:1")] }), limits);
@@ -107,7 +107,7 @@ Deno.test("ListenerSet keeps all sockets and their settings when a reload fails"
   network.listen({ host: "127.0.0.1", port: 3 }).close();
 });
 
-Deno.test("ListenerSet tells a socket that stays who may use it now", async () => {
+Deno.test("ListenerSet applies new users to a socket that stays bound", async () => {
   const { set, network } = setOf();
   await using _set = set;
   await set.apply(listen({ mixed: [at("127.0.0.1:1")] }), limits);
@@ -120,7 +120,7 @@ Deno.test("ListenerSet tells a socket that stays who may use it now", async () =
   }]);
 });
 
-/** Whether a door on port 1 takes a password of `me`. */
+/** Whether the listener on port 1 accepts a password of `me`. */
 async function login(network: MemoryNetwork, password: string): Promise<boolean> {
   const conn = await network.connect({ host: "127.0.0.1", port: 1 }, {
     signal: new AbortController().signal,
@@ -135,7 +135,7 @@ async function login(network: MemoryNetwork, password: string): Promise<boolean>
   return verdict[1] === 0;
 }
 
-Deno.test("ListenerSet remembers over a reload who was wrong", async () => {
+Deno.test("ListenerSet remembers wrong passwords across a reload", async () => {
   const { set, network, clock } = setOf();
   await using _set = set;
   const settings = listen({ mixed: [at("127.0.0.1:1", withAuth)] });
@@ -150,13 +150,13 @@ Deno.test("ListenerSet remembers over a reload who was wrong", async () => {
   assert.equal(await trying, true);
 });
 
-Deno.test("ListenerSet keeps a socket whose kind changes, or that another spelling names", async () => {
+Deno.test("ListenerSet keeps a socket when its kind or spelling changes", async () => {
   const { set, network, log } = setOf();
   await using _set = set;
   await set.apply(listen({ mixed: [at("127.0.0.1:1")] }), limits);
   await set.apply(listen({ http: [at("localhost:1")] }), limits);
   assert.deepEqual(addresses(set), ["http 127.0.0.1:1", "http [::1]:1"]);
-  await assert.rejects(greeting(network, 1), "an HTTP door speaks no SOCKS");
+  await assert.rejects(greeting(network, 1), "an HTTP listener does not accept SOCKS");
   await set.apply(listen({ socks: [at("127.0.0.1:1")] }), limits);
   assert.deepEqual(addresses(set), ["socks 127.0.0.1:1"]);
   assert.equal(await greeting(network, 1), "5 0");
@@ -168,7 +168,7 @@ Deno.test("ListenerSet keeps a socket whose kind changes, or that another spelli
   );
 });
 
-Deno.test("ListenerSet tells two listeners on any free port apart", async () => {
+Deno.test("ListenerSet distinguishes two listeners on port 0", async () => {
   const { set, network } = setOf();
   await using _set = set;
   const settings = listen({ mixed: [at("127.0.0.1:0", withAuth), at("127.0.0.1:0")] });
@@ -180,7 +180,7 @@ Deno.test("ListenerSet tells two listeners on any free port apart", async () => 
   assert.deepEqual(addresses(set), before);
 });
 
-Deno.test("ListenerSet lets clients of a socket that closes go on", async () => {
+Deno.test("ListenerSet keeps the clients of a closed socket", async () => {
   const { set, network } = setOf();
   await using _set = set;
   await set.apply(listen({ mixed: [at("127.0.0.1:1")] }), limits);
@@ -196,7 +196,7 @@ Deno.test("ListenerSet lets clients of a socket that closes go on", async () => 
   client.abort();
 });
 
-Deno.test("ListenerSet binds nothing once it drains, though a reload was under way", async () => {
+Deno.test("ListenerSet binds nothing once it drains, even during a reload", async () => {
   const users = Promise.withResolvers<[]>();
   const { set, network } = setOf(new MemoryNetwork(), { usersOf: () => users.promise });
   await using _set = set;
@@ -207,7 +207,7 @@ Deno.test("ListenerSet binds nothing once it drains, though a reload was under w
   network.listen({ host: "127.0.0.1", port: 1 }).close();
 });
 
-Deno.test("ListenerSet.drop() ends clients that have not said what they want", async () => {
+Deno.test("ListenerSet.drop() drops clients without a request", async () => {
   const { set, network } = setOf();
   await set.apply(listen({ mixed: [at("127.0.0.1:1")] }), limits);
   await network.connect({ host: "127.0.0.1", port: 1 }, { signal: new AbortController().signal });
@@ -223,7 +223,7 @@ Deno.test("ListenerSet.drop() ends clients that have not said what they want", a
   await set[Symbol.asyncDispose]();
 });
 
-/** Files of which one is a socket. */
+/** Files, one of which is a socket. */
 function socketFiles(path: string): MemoryFiles {
   const files = new MemoryFiles({ [path]: "" });
   const info = files.info.bind(files);
@@ -235,17 +235,17 @@ function socketFiles(path: string): MemoryFiles {
 }
 
 for (const { name, isAlive } of [{ name: "a dead", isAlive: false }, { name: "a living", isAlive: true }]) {
-  Deno.test(`ListenerSet ${isAlive ? "leaves" : "removes"} the unix socket of ${name} door`, async () => {
-    const files = socketFiles("/run/door.sock");
+  Deno.test(`ListenerSet ${isAlive ? "leaves" : "removes"} the unix socket of ${name} instance`, async () => {
+    const files = socketFiles("/run/postern.sock");
     const network = new MemoryNetwork();
-    if (isAlive) network.listen({ path: "/run/door.sock" });
+    if (isAlive) network.listen({ path: "/run/postern.sock" });
     const { set } = setOf(network, { files });
     await using _set = set;
-    const settings = listen({ unix: [at("unix:/run/door.sock")] });
+    const settings = listen({ unix: [at("unix:/run/postern.sock")] });
     if (isAlive) await assert.rejects(set.apply(settings, limits), /address in use/);
     else await set.apply(settings, limits);
-    assert.equal(await files.info("/run/door.sock") !== undefined, isAlive);
-    assert.deepEqual(addresses(set), isAlive ? [] : ["unix unix:/run/door.sock"]);
+    assert.equal(await files.info("/run/postern.sock") !== undefined, isAlive);
+    assert.deepEqual(addresses(set), isAlive ? [] : ["unix unix:/run/postern.sock"]);
   });
 }
 
@@ -257,27 +257,27 @@ Deno.test("ListenerSet leaves a plain file at the path of a unix socket alone", 
   assert.equal(await files.readText("/run/precious"), "x");
 });
 
-Deno.test("ListenerSet removes a unix socket that a reload gives up, and keeps the others", async () => {
-  const files = socketFiles("/run/door.sock");
+Deno.test("ListenerSet removes the unix socket of a removed listener, and keeps the others", async () => {
+  const files = socketFiles("/run/postern.sock");
   const { set, log } = setOf(new MemoryNetwork(), { files });
   const tcp = at("127.0.0.1:1");
-  const unix = at("unix:/run/door.sock");
+  const unix = at("unix:/run/postern.sock");
   await set.apply(listen({ mixed: [tcp], unix: [unix] }), limits);
-  // The memory network makes no file of its own.
-  files.put("/run/door.sock", "");
+  // The memory network creates no socket file.
+  files.put("/run/postern.sock", "");
   await set.apply(listen({ mixed: [tcp], unix: [unix] }), limits);
-  assert.notEqual(await files.info("/run/door.sock"), undefined);
+  assert.notEqual(await files.info("/run/postern.sock"), undefined);
   await set.apply(listen({ mixed: [tcp] }), limits);
-  assert.equal(await files.info("/run/door.sock"), undefined);
-  files.put("/run/door.sock", "");
+  assert.equal(await files.info("/run/postern.sock"), undefined);
+  files.put("/run/postern.sock", "");
   await set.apply(listen({ mixed: [tcp], unix: [unix] }), limits);
-  files.put("/run/door.sock", "");
+  files.put("/run/postern.sock", "");
   const remove = files.remove.bind(files);
-  files.remove = () => Promise.reject(new PosternError("internal", "Cannot remove it: not yours"));
+  files.remove = () => Promise.reject(new PosternError("internal", "Cannot remove it: permission denied"));
   await set.apply(listen({ mixed: [tcp] }), limits);
   assert.deepEqual(addresses(set), ["mixed 127.0.0.1:1"]);
   assert.equal(log.lines.at(-1)?.event, "listener.leftover");
   files.remove = remove;
   await set[Symbol.asyncDispose]();
-  assert.equal(await files.info("/run/door.sock"), undefined);
+  assert.equal(await files.info("/run/postern.sock"), undefined);
 });

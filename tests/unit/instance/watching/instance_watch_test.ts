@@ -36,7 +36,7 @@ function watched() {
   return { clock, watch, connections, begin, change, asked: () => asked };
 }
 
-/** Reads what a watch tells, one after the other. */
+/** Reads the updates of a watch in order. */
 function reader(watch: InstanceWatch) {
   const told = watch.watch();
   assert.ok(told);
@@ -59,7 +59,7 @@ function reader(watch: InstanceWatch) {
   };
 }
 
-Deno.test("DoorWatch tells the whole, and then what has changed", async () => {
+Deno.test("InstanceWatch reports the whole state, then the changes", async () => {
   const { clock, watch, begin, change } = watched();
   const first = begin("a.example");
   first.tally.down = 5;
@@ -75,14 +75,14 @@ Deno.test("DoorWatch tells the whole, and then what has changed", async () => {
   assert.deepEqual(one.traffic, { up: 0, down: 2000, open: 2 });
   assert.equal(one.status, undefined);
   first.tally.up = 7;
-  second.failed(new Error("no way"));
+  second.failed(new Error("no route"));
   change({ state: "draining" });
   const two = await step(clock);
   assert.deepEqual([two.begun, two.moved, two.gone], [[], [[1, 7, 2005]], [2]]);
   assert.deepEqual(two.ended.map(({ id, outcome, reason }) => [id, outcome, reason]), [[
     2,
     "internal",
-    "no way",
+    "no route",
   ]]);
   assert.equal(two.status?.state, "draining");
   assert.match(two.log[0]?.fields ?? "", /^conn=2 /);
@@ -99,7 +99,7 @@ Deno.test("DoorWatch tells the whole, and then what has changed", async () => {
   watch[Symbol.dispose]();
 });
 
-Deno.test("DoorWatch tells the whole again to who has missed a step, and keeps nothing for them", async () => {
+Deno.test("InstanceWatch sends the whole state again after a missed step, and queues nothing", async () => {
   const { clock, watch, begin } = watched();
   const quick = reader(watch);
   const slow = reader(watch);
@@ -116,7 +116,7 @@ Deno.test("DoorWatch tells the whole again to who has missed a step, and keeps n
   watch[Symbol.dispose]();
 });
 
-Deno.test("DoorWatch does nothing while nobody watches", async () => {
+Deno.test("InstanceWatch does nothing without watchers", async () => {
   const { clock, watch, asked } = watched();
   await clock.advance(60_000);
   assert.deepEqual([asked(), clock.waiting], [0, 0]);
@@ -126,7 +126,7 @@ Deno.test("DoorWatch does nothing while nobody watches", async () => {
   assert.equal(clock.waiting, 1);
   await clock.advance(29_000);
   const again = reader(watch);
-  assert.equal((await again.whole()).traffic.length, 29, "the traffic is still known to a page loaded anew");
+  assert.equal((await again.whole()).traffic.length, 29, "a reloaded page still gets the traffic");
   await again.leave();
   await clock.advance(60_000);
   const before = asked();
@@ -135,7 +135,7 @@ Deno.test("DoorWatch does nothing while nobody watches", async () => {
   assert.equal(asked(), before);
 });
 
-Deno.test("DoorWatch lets eight watch, also where many ask before they read", async () => {
+Deno.test("InstanceWatch allows eight watchers, even if more start before they read", async () => {
   const { watch } = watched();
   const all = Array.from({ length: 9 }, () => reader(watch));
   for (const one of all.slice(0, 8)) await one.whole();
@@ -148,7 +148,7 @@ Deno.test("DoorWatch lets eight watch, also where many ask before they read", as
   watch[Symbol.dispose]();
 });
 
-Deno.test("DoorWatch ends what it tells when the door closes", async () => {
+Deno.test("InstanceWatch ends its updates when the instance closes", async () => {
   const { clock, watch } = watched();
   const { whole, next } = reader(watch);
   await whole();

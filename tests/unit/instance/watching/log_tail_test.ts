@@ -11,7 +11,7 @@ function tailOf(level: "debug" | "info") {
   return { clock, tail, written };
 }
 
-Deno.test("LogTail remembers what was written, as it was written", () => {
+Deno.test("LogTail keeps lines as they were written", () => {
   const { tail, written } = tailOf("info");
   tail.log.with({ conn: 7 }).info("conn.done", { reason: 'it "broke"\u202e', ms: 3, user: undefined });
   tail.log.debug("conn.more", { a: 1 });
@@ -26,7 +26,7 @@ Deno.test("LogTail remembers what was written, as it was written", () => {
   assert.deepEqual(written, [`2026-01-01T00:00:00.000Z INFO  conn.done ${tail.lines()[0]?.fields}\n`]);
 });
 
-Deno.test("LogTail keeps the last three hundred lines, and none longer than it must", () => {
+Deno.test("LogTail keeps the last three hundred lines, with limited length", () => {
   const { tail } = tailOf("debug");
   for (let count = 1; count <= 500; count++) tail.log.debug("x", { count });
   assert.equal(tail.count, 500);

@@ -24,7 +24,7 @@ async function textOf(conn: MemoryConn): Promise<string> {
   return new TextDecoder().decode(await readAll(conn));
 }
 
-/** A request's head as the target got it. */
+/** The request head that the target received. */
 function headOf({ target }: FakeDialed): Promise<string> {
   return readUntil(target, "\r\n\r\n");
 }
@@ -55,7 +55,7 @@ Deno.test("CONNECT relays, and loses no early byte in either direction", async (
   assert.deepEqual([dial.outcome, dial.tally], ["done", { up: 200, down: 10 }]);
 });
 
-Deno.test("CONNECT that fails leaves what came after it unread: it was for the target", async () => {
+Deno.test("a failed CONNECT leaves later bytes unread: they are for the target", async () => {
   for (const auth of [undefined, new Authenticator([{ name: "me", password: "x" }], new FakeClock())]) {
     const world = serveClient(serveMixed, auth && { auth });
     world.dials.failure = new PosternError("refused", "Cannot connect to a:1: connection refused");
@@ -110,7 +110,7 @@ const refusals = [
     text: "ftp",
   },
   {
-    name: "a request for no proxy",
+    name: "a request in origin form",
     request: "GET / HTTP/1.1\r\nHost: a\r\n\r\n",
     status: 400,
     text: "proxy",
@@ -122,7 +122,7 @@ const refusals = [
     text: "Cannot",
   },
   { name: "HTTP/2.0", request: "GET http://a/ HTTP/2.0\r\nHost: a\r\n\r\n", status: 505, text: "HTTP/1.1" },
-  { name: "a head that is none", request: "hello\r\n\r\n", status: 400, text: "Cannot" },
+  { name: "an invalid head", request: "hello\r\n\r\n", status: 400, text: "Cannot" },
   {
     name: "both framings",
     request:
@@ -145,7 +145,7 @@ const refusals = [
 ];
 
 for (const { name, request, status, text } of refusals) {
-  Deno.test(`serveMixed() answers ${name} with ${status} and a sentence, without a dial`, async () => {
+  Deno.test(`serveMixed() answers ${name} with ${status} and a message, without a dial`, async () => {
     const world = serveClient(serveMixed, { capacity: 100_000 });
     await send(world.client, request);
     await world.client.closeWrite();
@@ -164,7 +164,7 @@ const errors = [
     status: 502,
   },
   { error: new PosternError("timeout", "Cannot connect to a:1 in time"), status: 504 },
-  { error: new PosternError("not_allowed", "Cannot go to a:1: not from this machine"), status: 403 },
+  { error: new PosternError("not_allowed", "Cannot reach a:1: not from this machine"), status: 403 },
   { error: new PosternError("name_not_found", "Cannot find a"), status: 502 },
   { error: new PosternError("auth", "Cannot sign in at the upstream proxy: wrong password"), status: 403 },
 ];
@@ -176,7 +176,7 @@ for (const { error, status } of errors) {
       "GET http://a:1/ HTTP/1.1\r\nHost: a:1\r\n\r\n",
     ]
   ) {
-    Deno.test(`${request.slice(0, 3)} answers a dial that fails with ${error.code} by ${status}, never 407`, async () => {
+    Deno.test(`${request.slice(0, 3)} answers a dial error ${error.code} with ${status}, never 407`, async () => {
       const world = serveClient(serveMixed);
       world.dials.failure = error;
       await send(world.client, request);
@@ -186,7 +186,7 @@ for (const { error, status } of errors) {
       assert(!head.toLowerCase().includes("proxy-authenticate"));
       assert.equal(await readUntil(world.client, "\n"), `${error.message}\n`);
       if (error.hint !== undefined) assert.equal(await readUntil(world.client, "\n"), `${error.hint}\n`);
-      // After CONNECT nobody can tell a next request from bytes for the target.
+      // Bytes after a CONNECT may be for the target, so no request may follow.
       const isLast = request.startsWith("CONNECT");
       assert.equal(/^Connection: (.*)\r$/m.exec(head)?.[1], isLast ? "close" : "keep-alive");
       if (!isLast) {
@@ -199,7 +199,7 @@ for (const { error, status } of errors) {
   }
 }
 
-Deno.test("a request in absolute form goes on with Host from its URL and without hop-by-hop fields", async () => {
+Deno.test("a request in absolute form is forwarded with Host from its URL and without hop-by-hop fields", async () => {
   const world = serveClient(serveMixed);
   await send(
     world.client,
@@ -231,7 +231,7 @@ Deno.test("a request in absolute form goes on with Host from its URL and without
   assert.equal(dial.outcome, "done");
 });
 
-Deno.test("requests one after another, and pipelined ones, use one connection to the same origin", async () => {
+Deno.test("sequential and pipelined requests to an origin share one connection", async () => {
   const world = serveClient(serveMixed);
   const get = (path: string) => `GET http://a/${path} HTTP/1.1\r\nHost: a\r\n\r\n`;
   await send(world.client, get("1"));
@@ -256,10 +256,10 @@ Deno.test("requests one after another, and pipelined ones, use one connection to
 
 const swaps = [
   { name: "after a reload", reloadDuringDial: false },
-  { name: "after a reload that came while the last request was dialled", reloadDuringDial: true },
+  { name: "after a reload during the dial of the previous request", reloadDuringDial: true },
 ];
 for (const { name, reloadDuringDial } of swaps) {
-  Deno.test(`a request ${name} is dialled anew, although the origin's connection was kept`, async () => {
+  Deno.test(`a request ${name} is dialed again despite a kept origin connection`, async () => {
     let generation = 1;
     const dials = new FakeDial();
     const world = serveClient(serveMixed, {
@@ -288,11 +288,11 @@ for (const { name, reloadDuringDial } of swaps) {
     await send(after.target, answer);
     await readUntil(world.client, "\r\n\r\n");
     await leave(world);
-    assert.equal(dials.made.length, 2, "the third request goes by the same plan");
+    assert.equal(dials.made.length, 2, "the third request uses the same plan");
   });
 }
 
-Deno.test("a new connection is made when the origin closed the last one, for a POST too", async () => {
+Deno.test("a request after the origin closed its connection dials again, also a POST", async () => {
   const world = serveClient(serveMixed);
   const post = "POST http://a/ HTTP/1.1\r\nHost: a\r\nContent-Length: 2\r\n\r\nhi";
   for (const index of [0, 1]) {
@@ -316,7 +316,7 @@ for (
     { method: "PUT", body: "hi", repeats: false },
   ]
 ) {
-  Deno.test(`${method} ${body} is ${repeats ? "" : "not "}sent again when the origin closes as it arrives`, async () => {
+  Deno.test(`${method} ${body} is ${repeats ? "" : "not "}sent again when the origin closes during the request`, async () => {
     const world = serveClient(serveMixed);
     const length = body === "" ? "" : `Content-Length: ${body.length}\r\n`;
     const request = `${method} http://a/ HTTP/1.1\r\nHost: a\r\n${length}\r\n${body}`;
@@ -342,7 +342,7 @@ for (
   });
 }
 
-Deno.test("a request whose connection is closed on purpose is not sent again", async () => {
+Deno.test("a request is not sent again after its connection was closed on request", async () => {
   const world = serveClient(serveMixed);
   const conns: Conn[] = [];
   world.deps.dial = async (request, options) => {
@@ -407,7 +407,7 @@ const bodies = [
 
 for (const { name, response, ends, to11, to10 } of bodies) {
   for (const [version, expected] of [["1.1", to11], ["1.0", to10]] as const) {
-    Deno.test(`a response with ${name} arrives at a client of HTTP/${version}, in any pieces`, async () => {
+    Deno.test(`a response with ${name} reaches a client of HTTP/${version}, for all chunk boundaries`, async () => {
       for (const size of [1000, 1, 7]) {
         const world = serveClient(serveMixed);
         await send(world.client, `GET http://a/ HTTP/${version}\r\nHost: a\r\n\r\n`);
@@ -430,7 +430,7 @@ for (const { name, response, ends, to11, to10 } of bodies) {
   }
 }
 
-/** Without what depends on the pieces a body came in. */
+/** Removes everything that depends on the chunks of a body. */
 function dechunked(answer: string): string {
   return answer.replace(/\r\n[0-9a-f]+\r\n(?=.)|(?<=[a-z])\r\n(?=[0-9])/g, "");
 }
@@ -456,7 +456,7 @@ const uploads = [
 ];
 
 for (const { name, request, expected } of uploads) {
-  Deno.test(`a request with ${name} arrives whole, and the next request works`, async () => {
+  Deno.test(`a request with ${name} arrives complete, and the next request works`, async () => {
     const world = serveClient(serveMixed);
     await send(world.client, request);
     const dial = await world.dials.nth(0);
@@ -510,13 +510,13 @@ for (
     const answer = await readUntil(world.client, "\r\n\r\n");
     assert.match(answer, /^HTTP\/1\.1 502 /);
     assert.match(answer, /\r\nPostern-Error: protocol; Cannot read the answer: too many 1xx responses\r\n/);
-    // Nothing of such an origin is used again.
+    // The origin connection is not reused.
     assert.notEqual(dial.outcome, undefined);
     await leave(world);
   });
 }
 
-Deno.test("an answer before the request's end arrives whole and is the last one", async () => {
+Deno.test("an early answer arrives complete and closes the connection", async () => {
   const world = serveClient(serveMixed);
   await send(
     world.client,
@@ -534,7 +534,7 @@ Deno.test("an answer before the request's end arrives whole and is the last one"
   assert.equal(dial.outcome, "done");
 });
 
-Deno.test("an answer arrives although the origin has stopped reading the body", async () => {
+Deno.test("an answer arrives after the origin stopped reading the body", async () => {
   const world = serveClient(serveMixed, { capacity: 1000 });
   const sending = send(
     world.client,
@@ -549,7 +549,7 @@ Deno.test("an answer arrives although the origin has stopped reading the body", 
   await leave(world);
 });
 
-Deno.test("a websocket upgrade becomes a relay, and early bytes of both sides are kept", async () => {
+Deno.test("a WebSocket upgrade starts a relay and keeps early bytes of both sides", async () => {
   const world = serveClient(serveMixed);
   await send(
     world.client,
@@ -580,7 +580,7 @@ Deno.test("a websocket upgrade becomes a relay, and early bytes of both sides ar
   assert.equal(dial.outcome, "done");
 });
 
-Deno.test("an upgrade that the server declines is an answer like any other", async () => {
+Deno.test("a declined upgrade is an ordinary answer", async () => {
   const world = serveClient(serveMixed);
   await send(
     world.client,
@@ -596,7 +596,7 @@ Deno.test("an upgrade that the server declines is an answer like any other", asy
 });
 
 for (const { method, status } of [{ method: "OPTIONS", status: 200 }, { method: "TRACE", status: 501 }]) {
-  Deno.test(`${method} goes as far as Max-Forwards says`, async () => {
+  Deno.test(`${method} respects Max-Forwards`, async () => {
     const world = serveClient(serveMixed);
     await send(world.client, `${method} http://a/ HTTP/1.1\r\nHost: a\r\nMax-Forwards: 0\r\n\r\n`);
     assert.match(await readUntil(world.client, "\r\n\r\n"), new RegExp(`^HTTP/1.1 ${status} `));
@@ -609,16 +609,19 @@ for (const { method, status } of [{ method: "OPTIONS", status: 200 }, { method: 
 
 const strangeAnswers = [
   {
-    name: "407, which only a proxy may say",
+    name: "407, which only a proxy may send",
     answer: "HTTP/1.1 407 Sign In\r\nProxy-Authenticate: Basic\r\nContent-Length: 0\r\n\r\n",
   },
-  { name: "101 unasked", answer: "HTTP/1.1 101 Switching Protocols\r\nUpgrade: x\r\n\r\n" },
+  {
+    name: "101 without an upgrade request",
+    answer: "HTTP/1.1 101 Switching Protocols\r\nUpgrade: x\r\n\r\n",
+  },
   {
     name: "both framings",
     answer: "HTTP/1.1 200 OK\r\nContent-Length: 1\r\nTransfer-Encoding: chunked\r\n\r\n",
   },
   {
-    name: "a body of which nothing can be read",
+    name: "an unreadable body",
     answer: "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nhello\r\n",
   },
   { name: "no HTTP at all", answer: "220 smtp.example ESMTP\r\n\r\n" },
@@ -627,7 +630,7 @@ const strangeAnswers = [
 ];
 
 for (const { name, answer } of strangeAnswers) {
-  Deno.test(`an origin that answers ${name} becomes 502`, async () => {
+  Deno.test(`an origin that answers ${name} results in 502`, async () => {
     const world = serveClient(serveMixed);
     await send(world.client, "GET http://a/ HTTP/1.1\r\nHost: a\r\n\r\n");
     const dial = await world.dials.nth(0);
@@ -664,7 +667,7 @@ const broken = [
 ];
 
 for (const { name, answer, end } of broken) {
-  Deno.test(`an origin that breaks off ${name} never looks like success`, async () => {
+  Deno.test(`an origin that truncates ${name} never looks like success`, async () => {
     const world = serveClient(serveMixed);
     await send(world.client, "GET http://a/ HTTP/1.1\r\nHost: a\r\n\r\n");
     const dial = await world.dials.nth(0);
@@ -680,7 +683,7 @@ for (const { name, answer, end } of broken) {
   });
 }
 
-Deno.test("a client that breaks off its body leaves no whole request behind", async () => {
+Deno.test("a client that truncates its body never completes a request", async () => {
   for (
     const framing of ["Content-Length: 100\r\n\r\nhalf", "Transfer-Encoding: chunked\r\n\r\n4\r\nhalf\r\n"]
   ) {
@@ -696,7 +699,7 @@ Deno.test("a client that breaks off its body leaves no whole request behind", as
   }
 });
 
-Deno.test("a client that goes away during an answer ends the origin's connection", async () => {
+Deno.test("a client that leaves during an answer closes the origin connection", async () => {
   const world = serveClient(serveMixed);
   await send(world.client, "GET http://a/ HTTP/1.1\r\nHost: a\r\n\r\n");
   const dial = await world.dials.nth(0);
@@ -710,7 +713,7 @@ Deno.test("a client that goes away during an answer ends the origin's connection
 });
 
 for (const how of ["abort", "end"] as const) {
-  Deno.test(`a client that goes away before the answer, by ${how}, does not keep the origin busy`, async () => {
+  Deno.test(`a client that leaves before the answer, by ${how}, does not keep the origin busy`, async () => {
     const world = serveClient(serveMixed);
     await send(world.client, "POST http://a/ HTTP/1.1\r\nHost: a\r\nContent-Length: 2\r\n\r\nhi");
     const dial = await world.dials.nth(0);
@@ -726,7 +729,7 @@ for (const how of ["abort", "end"] as const) {
 }
 
 for (const how of ["abort", "end"] as const) {
-  Deno.test(`a client that goes away with its next request sent already, by ${how}, does not keep the origin busy`, async () => {
+  Deno.test(`a client that leaves after pipelining a request, by ${how}, does not keep the origin busy`, async () => {
     const world = serveClient(serveMixed);
     const request = "GET http://a/ HTTP/1.1\r\nHost: a\r\n\r\n";
     await send(world.client, request + request);
@@ -742,7 +745,7 @@ for (const how of ["abort", "end"] as const) {
   });
 }
 
-Deno.test("a client that ends its side after the request gets the answer", async () => {
+Deno.test("a client that half-closes after its request gets the answer", async () => {
   const world = serveClient(serveMixed);
   await send(world.client, "GET http://a/ HTTP/1.1\r\nHost: a\r\n\r\n");
   await world.client.closeWrite();
@@ -756,7 +759,7 @@ Deno.test("a client that ends its side after the request gets the answer", async
 });
 
 for (const how of ["abort", "end"] as const) {
-  Deno.test(`a client that goes away before its upgrade is answered, by ${how}, does not keep the origin busy`, async () => {
+  Deno.test(`a client that leaves before the answer to its upgrade, by ${how}, does not keep the origin busy`, async () => {
     const world = serveClient(serveMixed);
     const upgrade = "Connection: Upgrade\r\nUpgrade: websocket\r\n\r\n";
     await send(world.client, `GET http://a/chat HTTP/1.1\r\nHost: a\r\n${upgrade}`);
@@ -772,7 +775,7 @@ for (const how of ["abort", "end"] as const) {
   });
 }
 
-Deno.test("a client that has ended its side before the upgrade is answered has its end passed on after it", async () => {
+Deno.test("a half-close before the answer to an upgrade is forwarded after it", async () => {
   const world = serveClient(serveMixed);
   const upgrade = "Connection: Upgrade\r\nUpgrade: echo\r\n\r\n";
   await send(world.client, `GET http://a/ HTTP/1.1\r\nHost: a\r\n${upgrade}`);
@@ -791,7 +794,7 @@ Deno.test("a client that has ended its side before the upgrade is answered has i
 });
 
 for (const how of ["abort", "end"] as const) {
-  Deno.test(`a client that goes away while the answer pauses, by ${how}, does not keep the origin busy`, async () => {
+  Deno.test(`a client that leaves while the answer pauses, by ${how}, does not keep the origin busy`, async () => {
     const world = serveClient(serveMixed);
     await send(world.client, "GET http://a/events HTTP/1.1\r\nHost: a\r\n\r\n");
     const dial = await world.dials.nth(0);
@@ -808,7 +811,7 @@ for (const how of ["abort", "end"] as const) {
   });
 }
 
-Deno.test("a client that has ended its side gets the answer for as long as it goes on", async () => {
+Deno.test("a half-closed client gets the answer while the target keeps sending", async () => {
   const world = serveClient(serveMixed);
   await send(world.client, "GET http://a/ HTTP/1.1\r\nHost: a\r\n\r\n");
   await world.client.closeWrite();
@@ -826,7 +829,7 @@ Deno.test("a client that has ended its side gets the answer for as long as it go
   assert.equal(dial.outcome, "done");
 });
 
-Deno.test("a client that has ended its side may take its time to read the answer", async () => {
+Deno.test("a half-closed client may read the answer slowly", async () => {
   const world = serveClient(serveMixed, { capacity: 1000 });
   await send(world.client, "GET http://a/ HTTP/1.1\r\nHost: a\r\n\r\n");
   await world.client.closeWrite();
@@ -841,7 +844,7 @@ Deno.test("a client that has ended its side may take its time to read the answer
   assert.equal(dial.outcome, "done");
 });
 
-Deno.test("an answer is not read faster than the client takes it", async () => {
+Deno.test("an answer is read no faster than the client reads it", async () => {
   const world = serveClient(serveMixed, { capacity: 1000 });
   await send(world.client, "GET http://a/ HTTP/1.1\r\nHost: a\r\n\r\n");
   const dial = await world.dials.nth(0);
@@ -852,14 +855,14 @@ Deno.test("an answer is not read faster than the client takes it", async () => {
     for (; sent < 1_000_000; sent += 1000) await send(dial.target, "x".repeat(1000));
   })();
   for (let turn = 0; turn < 100; turn++) await settle();
-  assert(sent < 200_000, `${sent} bytes were taken of the origin`);
+  assert(sent < 200_000, `${sent} bytes were read from the origin`);
   await readUntil(world.client, "\r\n\r\n");
   assert.equal((await readExactly(world.client, 1_000_000)).length, 1_000_000);
   await sending;
   await leave(world);
 });
 
-Deno.test("a door with passwords answers 407 with its realm, and serves the same connection after it", async () => {
+Deno.test("a listener with passwords answers 407 with its realm, then serves the same connection", async () => {
   const auth = new Authenticator([{ name: "me", password: "pass:word" }], new FakeClock());
   const world = serveClient(serveMixed, { auth });
   await send(world.client, "CONNECT a:1 HTTP/1.1\r\nHost: a:1\r\n\r\n");
@@ -879,7 +882,7 @@ Deno.test("a door with passwords answers 407 with its realm, and serves the same
 });
 
 for (const value of ["Basic bWU6d3Jvbmc=", "Basic !!!", "Basic bm9jb2xvbg==", "Bearer x", "Basic"]) {
-  Deno.test(`a door with passwords refuses Proxy-Authorization: ${value}`, async () => {
+  Deno.test(`a listener with passwords refuses Proxy-Authorization: ${value}`, async () => {
     const auth = new Authenticator([{ name: "me", password: "secret" }], new FakeClock());
     const world = serveClient(serveMixed, { auth });
     await send(world.client, `GET http://a/ HTTP/1.1\r\nHost: a\r\nProxy-Authorization: ${value}\r\n\r\n`);
@@ -927,7 +930,7 @@ Deno.test("a connection without a request is closed after a minute, one with hal
   }
 });
 
-Deno.test("a request is given up wherever the client vanishes in it", async () => {
+Deno.test("a request is canceled wherever the client disconnects in it", async () => {
   const request = bytesOf("POST http://a/ HTTP/1.1\r\nHost: a\r\nContent-Length: 4\r\n\r\nbody");
   const head = request.length - 4;
   for (let cut = 0; cut < request.length; cut++) {

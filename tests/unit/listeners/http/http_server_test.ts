@@ -47,8 +47,8 @@ Deno.test("serveOnlyPages() serves requests in order on one connection", async (
   assert.equal(await client.answer(), undefined);
 });
 
-Deno.test("serveOnlyPages() answers OPTIONS * for the server as a whole", async () => {
-  const { client, near, served } = serving(() => Promise.reject(new Error("no page is asked")));
+Deno.test("serveOnlyPages() answers OPTIONS * for the whole server", async () => {
+  const { client, near, served } = serving(() => Promise.reject(new Error("unexpected page request")));
   const answer = await client.ask("OPTIONS * HTTP/1.1", "Host: a");
   assert.deepEqual([answer.status, answer.text], [200, ""]);
   assert.equal(answer.fields.get("allow"), "GET, HEAD, POST, OPTIONS");
@@ -70,7 +70,7 @@ Deno.test("serveOnlyPages() reads a chunked body after 100 Continue", async () =
   await served;
 });
 
-Deno.test("serveOnlyPages() sends no 100 Continue to a client of HTTP/1.0, who would take it for the answer", async () => {
+Deno.test("serveOnlyPages() sends no 100 Continue to HTTP/1.0 clients, which would take it for the answer", async () => {
   const { client, near, served } = serving(echo);
   await client.write("POST / HTTP/1.0\r\nContent-Length: 2\r\nExpect: 100-continue\r\n\r\nhi");
   assert.equal((await client.answer())?.text, "POST /  hi\n");
@@ -151,7 +151,7 @@ Deno.test("serveOnlyPages() answers HEAD with the length and no body", async () 
   await served;
 });
 
-Deno.test("serveOnlyPages() turns a failure into an answer and goes on", async () => {
+Deno.test("serveOnlyPages() turns an error into an answer and continues", async () => {
   const { client, near, served, log } = serving(({ path }) => {
     throw path === "/bug"
       ? new TypeError("oops")
@@ -167,7 +167,7 @@ Deno.test("serveOnlyPages() turns a failure into an answer and goes on", async (
   await served;
 });
 
-Deno.test("serveOnlyPages() drops a client that is slow to ask, to send its body, or that has no further request", async () => {
+Deno.test("serveOnlyPages() drops a client with a slow request, a slow body or no further request", async () => {
   const cases = [
     { sent: "GET / HT", ms: 10_000 },
     { sent: "POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 5\r\n\r\nabc", ms: 10_000 },
@@ -185,7 +185,7 @@ Deno.test("serveOnlyPages() drops a client that is slow to ask, to send its body
   }
 });
 
-Deno.test("serveOnlyPages() lets go of a waiting client when it drains", async () => {
+Deno.test("serveOnlyPages() closes an idle client when it drains", async () => {
   const draining = new AbortController();
   const { client, served, clock } = serving(echo, { draining: draining.signal });
   await client.ask("GET / HTTP/1.1", "Host: a");
@@ -194,7 +194,7 @@ Deno.test("serveOnlyPages() lets go of a waiting client when it drains", async (
   assert.equal(clock.waiting, 0);
 });
 
-Deno.test("serveOnlyPages() closes after the answer that was asked for before it drained", async () => {
+Deno.test("serveOnlyPages() closes after the pending answer when it drains", async () => {
   const draining = new AbortController();
   const { client, near, served } = serving(() => {
     draining.abort();
@@ -206,7 +206,7 @@ Deno.test("serveOnlyPages() closes after the answer that was asked for before it
   await served;
 });
 
-Deno.test("serveOnlyPages() asks for no body that it would refuse", async () => {
+Deno.test("serveOnlyPages() requests no body that it would refuse", async () => {
   const { client, near, served } = serving(echo);
   const length = "Content-Length: 65537";
   const answer = await client.ask("POST / HTTP/1.1", "Host: a", length, "Expect: 100-continue");
@@ -215,7 +215,7 @@ Deno.test("serveOnlyPages() asks for no body that it would refuse", async () => 
   await served;
 });
 
-Deno.test("serveOnlyPages() lets a client that goes on sending read the last answer, for a second", async () => {
+Deno.test("serveOnlyPages() gives a sending client one second to read the last answer", async () => {
   const { client, clock, far, served } = serving(echo);
   await client.ask("POST / HTTP/1.1", "Host: a", "Content-Length: 65537");
   await client.write("still sending");
@@ -226,7 +226,7 @@ Deno.test("serveOnlyPages() lets a client that goes on sending read the last ans
   assert.equal(far.isClosed, true);
 });
 
-Deno.test("servePages() hands back the first head that is not for it", async () => {
+Deno.test("servePages() returns the first head that is not for it", async () => {
   const clock = new FakeClock();
   const [near, far] = memoryPair();
   const messages = new Messages(far);

@@ -15,7 +15,7 @@ const asked = [
   { line: "GET http://a.example/ HTTP/1.1", withPages: 400, without: 400 },
 ];
 for (const { line, withPages, without } of asked) {
-  Deno.test(`serveAdmin() answers ${line} with ${withPages}, and ${without} where there are no pages`, async () => {
+  Deno.test(`serveAdmin() answers ${line} with ${withPages}, and ${without} without pages`, async () => {
     const cases = [{ pages: createPages(fakePageSource()), status: withPages }, {
       pages: undefined,
       status: without,

@@ -31,7 +31,7 @@ function listener(source: PageSource, { token }: ControlOptions = {}, given = to
   return { client, connect, clock, log, ended: () => Promise.all(served) };
 }
 
-Deno.test("ControlClient gets what the source says", async () => {
+Deno.test("ControlClient returns the data of the source", async () => {
   const source = fakePageSource();
   const { client, clock, ended } = listener(source);
   assert.deepEqual(await client.hello({ signal }), { version: "0.1.0", id: "default", pid: 42, protocol: 1 });
@@ -51,7 +51,7 @@ Deno.test("ControlClient gets what the source says", async () => {
   assert.equal(clock.waiting, 0);
 });
 
-Deno.test("ControlClient.stop() says how long connections may go on", async () => {
+Deno.test("ControlClient.stop() returns the drain limit", async () => {
   const stops: unknown[] = [];
   const { client, ended } = listener(fakePageSource({ stop: (options) => stops.push(options) }));
   await client.stop({ signal });
@@ -60,7 +60,7 @@ Deno.test("ControlClient.stop() says how long connections may go on", async () =
   await ended();
 });
 
-Deno.test("ControlClient throws the error of the door again", async () => {
+Deno.test("ControlClient rethrows the error of the instance", async () => {
   const error = new PosternError("config", "Cannot reload:\npostern.yaml:3:1: routes: čeho", {
     hint: "see postern config check",
     detail: "host",
@@ -82,7 +82,7 @@ Deno.test("ControlClient throws the error of the door again", async () => {
   await ended();
 });
 
-Deno.test("ControlClient reports a fault of the door, and the door logs it", async () => {
+Deno.test("ControlClient reports an internal error, and the instance logs it", async () => {
   const source = fakePageSource({
     connections: () => {
       throw new TypeError("oops");
@@ -94,7 +94,7 @@ Deno.test("ControlClient reports a fault of the door, and the door logs it", asy
   await ended();
 });
 
-Deno.test("ControlClient fails with timeout when the door does not answer", async () => {
+Deno.test("ControlClient fails with timeout when the instance does not answer", async () => {
   const clock = new FakeClock();
   const [near, far] = memoryPair();
   const client = new ControlClient(() => Promise.resolve(near), { clock, id: "work" });
@@ -106,7 +106,7 @@ Deno.test("ControlClient fails with timeout when the door does not answer", asyn
   assert.equal(clock.waiting, 0);
 });
 
-Deno.test("ControlClient takes a door that closes without an answer for one that is ending", async () => {
+Deno.test("ControlClient treats a connection without an answer as a stopping instance", async () => {
   const [near, far] = memoryPair();
   const client = new ControlClient(() => Promise.resolve(near), { clock: new FakeClock(), id: "work" });
   const asked = assert.rejects(client.hello({ signal }), { code: "unreachable", detail: "reset" });
@@ -127,12 +127,12 @@ Deno.test("ControlClient passes the signal's reason and a failed connect unchang
   stop.abort(reason);
   await asked;
   const refused = new PosternError("refused", "Cannot connect");
-  const nobody = new ControlClient(() => Promise.reject(refused), { clock, id: "work" });
-  await assert.rejects(nobody.hello({ signal }), (error) => error === refused);
+  const unreachable = new ControlClient(() => Promise.reject(refused), { clock, id: "work" });
+  await assert.rejects(unreachable.hello({ signal }), (error) => error === refused);
   assert.equal(clock.waiting, 0);
 });
 
-Deno.test("ControlClient sends nothing over a connection that came after its signal had ended", async () => {
+Deno.test("ControlClient sends nothing over a connection that opened after its signal aborted", async () => {
   const [near, far] = memoryPair();
   const stop = new AbortController();
   const connect = () => {
@@ -156,13 +156,13 @@ const strange = [
     code: "protocol",
   },
   {
-    name: "an error that is no JSON",
+    name: "an error that is not JSON",
     bytes: "HTTP/1.1 400 No\r\nContent-Type: application/json\r\nContent-Length: 1\r\n\r\n{",
     code: "protocol",
   },
 ];
 for (const { name, bytes, code } of strange) {
-  Deno.test(`ControlClient fails with ${code} when it hears ${name}`, async () => {
+  Deno.test(`ControlClient fails with ${code} when it receives ${name}`, async () => {
     const [near, far] = memoryPair();
     await new PageClient(far).write(bytes);
     await far.closeWrite();
@@ -171,7 +171,7 @@ for (const { name, bytes, code } of strange) {
   });
 }
 
-Deno.test("createControl() demands its token where it has one, and no browser", async () => {
+Deno.test("createControl() requires its token if it has one, and refuses browsers", async () => {
   const source = fakePageSource();
   const right = listener(source, { token: "t1" });
   assert.equal((await right.client.hello({ signal })).id, "default");
@@ -196,7 +196,7 @@ Deno.test("createControl() demands its token where it has one, and no browser", 
   await right.ended();
 });
 
-Deno.test("createControl() answers what it does not know as JSON with a hint", async () => {
+Deno.test("createControl() answers an unknown request with JSON and a hint", async () => {
   const { connect, ended } = listener(fakePageSource());
   const conn = await connect();
   const client = new PageClient(conn);

@@ -64,7 +64,7 @@ for (
     "127.0.0.1@evil",
   ]
 ) {
-  Deno.test(`createPages() tells Host "${host}" nothing but health`, async () => {
+  Deno.test(`createPages() shows Host "${host}" only health`, async () => {
     const fields = [["Host", host], withToken] as [string, string][];
     for (
       const path of [
@@ -79,7 +79,7 @@ for (
     ) {
       const answer = await ask(path, { fields });
       assert.equal(answer.status, 403, path);
-      assert.equal(answer.text, "Not for this host\n");
+      assert.equal(answer.text, "Host not allowed\n");
     }
     for (const path of ["/healthz", "/readyz"]) assert.equal((await ask(path, { fields })).text, "ok\n");
   });
@@ -107,7 +107,7 @@ for (const field of foreign) {
   });
 }
 
-Deno.test("createPages() takes its own page as an origin", async () => {
+Deno.test("createPages() accepts its own page as an origin", async () => {
   const fields = [localHost, withToken, ["Origin", "http://127.0.0.1:12000"], [
     "Sec-Fetch-Site",
     "same-origin",
@@ -116,16 +116,16 @@ Deno.test("createPages() takes its own page as an origin", async () => {
 });
 
 const tokens: { name: string; query?: string; field?: [string, string]; status: number }[] = [
-  { name: "none", status: 401 },
-  { name: "a wrong one", field: ["Postern-Token", "s3cret-tokem"], status: 401 },
-  { name: "a longer one", field: ["Postern-Token", `${token}x`], status: 401 },
-  { name: "an empty one", field: ["Postern-Token", ""], status: 401 },
-  { name: "one in Postern-Token", field: ["postern-token", token], status: 200 },
-  { name: "one as a bearer", field: ["Authorization", `Bearer ${token}`], status: 200 },
-  { name: "one in the query, which is no place for it", query: `&token=${token}`, status: 401 },
+  { name: "no token", status: 401 },
+  { name: "a wrong token", field: ["Postern-Token", "s3cret-tokem"], status: 401 },
+  { name: "a longer token", field: ["Postern-Token", `${token}x`], status: 401 },
+  { name: "an empty token", field: ["Postern-Token", ""], status: 401 },
+  { name: "a token in Postern-Token", field: ["postern-token", token], status: 200 },
+  { name: "a bearer token", field: ["Authorization", `Bearer ${token}`], status: 200 },
+  { name: "a token in the query, which is not accepted", query: `&token=${token}`, status: 401 },
 ];
 for (const { name, query = "", field, status } of tokens) {
-  Deno.test(`createPages() answers ${status} to ${name} as token`, async () => {
+  Deno.test(`createPages() answers ${status} to ${name}`, async () => {
     const fields = field ? [localHost, field] : [localHost];
     for (const path of ["/status.json?", "/connections.json?", "/metrics?", "/explain?target=web.shop.svc"]) {
       assert.equal((await ask(`${path}${query}`, { fields })).status, status, path);
@@ -133,7 +133,7 @@ for (const { name, query = "", field, status } of tokens) {
   });
 }
 
-Deno.test("createPages() takes no token at all when the door has an empty one", async () => {
+Deno.test("createPages() accepts no token if the instance has an empty one", async () => {
   const source = fakePageSource({ token: "" });
   assert.equal(
     (await ask("/status.json?token=", { source, fields: [localHost, ["Postern-Token", ""]] })).status,
@@ -147,7 +147,7 @@ const phases = [
   { phase: "draining", healthz: 200, readyz: 503, word: "draining" },
 ] as const;
 for (const { phase, healthz, readyz, word } of phases) {
-  Deno.test(`createPages() says "${word}" while ${phase}`, async () => {
+  Deno.test(`createPages() answers "${word}" while ${phase}`, async () => {
     for (const access of ["listener", "admin", "control"] as const) {
       const source = fakePageSource({ health: () => phase });
       const alive = await ask("/healthz", { source, access, fields: [["Host", "probe.example"]] });
@@ -157,7 +157,7 @@ for (const { phase, healthz, readyz, word } of phases) {
   });
 }
 
-Deno.test("createPages() shows health and metrics on the admin listener, to any Host, and nothing else", async () => {
+Deno.test("createPages() shows only health and metrics on the admin listener, to any Host", async () => {
   const fields: [string, string][] = [["Host", "monitor.example:12001"], withToken];
   const metrics = await ask("/metrics", { access: "admin", fields });
   assert.equal(metrics.get("content-type"), "text/plain; version=0.0.4; charset=utf-8");
@@ -196,7 +196,7 @@ Deno.test("createPages() guards every answer", async () => {
   }
 });
 
-Deno.test("createPages() explains a target, by the port of https unless told", async () => {
+Deno.test("createPages() explains a target, with port 443 by default", async () => {
   const fields = [localHost, withToken];
   const asked: [string, boolean][] = [];
   const source = fakePageSource({
@@ -228,7 +228,7 @@ Deno.test("createPages() closes a connection by its id", async () => {
   assert.deepEqual(source.closed, [7]);
 });
 
-Deno.test("createPages() gives the page without the token where the door does not share it", async () => {
+Deno.test("createPages() serves the page without the token if the instance does not share it", async () => {
   const shared = await ask("/");
   assert.match(shared.text, new RegExp(`<meta name="postern-token" content="${token}">`));
   const asked: (string | undefined)[] = [];
@@ -239,7 +239,7 @@ Deno.test("createPages() gives the page without the token where the door does no
   for (const secret of [token, "web.shop", "bastion"]) assert.ok(!closed.text.includes(secret), secret);
 });
 
-Deno.test("createPages() gives a page that runs nothing but our own scripts and styles", async () => {
+Deno.test("createPages() serves a page that runs only our own scripts and styles", async () => {
   const answer = await ask("/");
   const policy = answer.get("content-security-policy") ?? "";
   const nonce = /script-src 'nonce-([^']+)'/.exec(policy)?.[1] ?? "";
@@ -256,7 +256,7 @@ Deno.test("createPages() gives a page that runs nothing but our own scripts and 
   assert.ok(!(await ask("/")).text.includes(nonce), "the nonce is new in each answer");
 });
 
-Deno.test("createPages() gives every part that the page and its scripts name, and no other file", async () => {
+Deno.test("createPages() serves every file that the page and its scripts name, and no other", async () => {
   const parts = [...(await ask("/")).text.matchAll(/"\/page\/([^"]+)"/g)].map(([, name = ""]) => name);
   assert.deepEqual(parts, ["page.css", "main.js"]);
   for (const name of parts) {
@@ -277,7 +277,7 @@ Deno.test("createPages() gives every part that the page and its scripts name, an
   assert.equal((await ask("/page/main.js", { fields: [["Host", "evil.example"]] })).status, 403);
 });
 
-Deno.test("createPages() tells who watches what happens, and 503 when too many do", async () => {
+Deno.test("createPages() streams updates to watchers, and answers 503 to too many", async () => {
   assert.equal((await ask("/events")).status, 401);
   const fields = [localHost, withToken];
   const { status, get, body } = await ask("/events", { fields });
@@ -296,7 +296,7 @@ Deno.test("createPages() tells who watches what happens, and 503 when too many d
   assert.match(JSON.parse(full.text).message, /too many watch/);
 });
 
-Deno.test("createPages() gives what to copy, for the address that the page came from", async () => {
+Deno.test("createPages() returns the proxy settings for the address of the page", async () => {
   const fields: [string, string][] = [["Host", "localhost:12000"], withToken];
   const use = JSON.parse((await ask("/use.json", { fields })).text);
   assert.deepEqual(use, {

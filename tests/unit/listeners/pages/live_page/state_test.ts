@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { chosen, seen } from "../../../../../src/listeners/pages/live_page/rows.js";
-import { State, wayTo } from "../../../../../src/listeners/pages/live_page/state.js";
+import { pathTo, State } from "../../../../../src/listeners/pages/live_page/state.js";
 import type { LoggedLine, WatchedStep } from "../../../../../src/control/mod.ts";
 import { sampleConnection, sampleWhole } from "../../../../support/page_source.ts";
 
@@ -22,7 +22,7 @@ function step(time: string, more: Partial<WatchedStep>): WatchedStep {
   return structuredClone({ kind: "step", ...nothing, time, ...more });
 }
 
-Deno.test("State.take() makes rates of what moved, and 0 of what moves no more", () => {
+Deno.test("State.take() computes rates, and 0 for connections without traffic", () => {
   const state = begun();
   const connection = state.live.get(7);
   state.take(step("2026-01-01T00:00:02.000Z", { moved: [[7, 1_234, 5_604_000], [99, 1, 1]] }));
@@ -31,7 +31,7 @@ Deno.test("State.take() makes rates of what moved, and 0 of what moves no more",
   assert.deepEqual([connection?.upRate, connection?.downRate, connection?.down], [0, 0, 5_604_000]);
 });
 
-Deno.test("State.take() may be told everything twice", () => {
+Deno.test("State.take() accepts repeated updates", () => {
   const state = begun();
   const over = { endedAt: "2026-01-01T00:00:01.000Z", outcome: "done" };
   const line: LoggedLine = {
@@ -51,7 +51,7 @@ Deno.test("State.take() may be told everything twice", () => {
   assert.deepEqual([state.live.size, state.ended.length, state.log.length], [0, 1, 1]);
 });
 
-Deno.test("State.take() keeps a connection the same when it is told the whole again", () => {
+Deno.test("State.take() keeps the connection objects across whole states", () => {
   const state = begun();
   const connection = state.live.get(7);
   state.take({ ...sampleWhole, live: [{ ...sampleConnection, up: 9_999 }] });
@@ -59,7 +59,7 @@ Deno.test("State.take() keeps a connection the same when it is told the whole ag
   assert.equal(connection?.up, 9_999);
 });
 
-Deno.test("State.take() keeps no more than it shows", () => {
+Deno.test("State.take() limits what it keeps to what the page shows", () => {
   const state = begun();
   for (let round = 1; round <= 4; round++) {
     const ended = Array.from({ length: 100 }, (_, at) => ({
@@ -82,17 +82,17 @@ Deno.test("State.take() keeps no more than it shows", () => {
   assert.equal(state.traffic.length, 300);
 });
 
-Deno.test("wayTo() goes through what a transport goes through, the nearest first, and ends in a circle", () => {
+Deno.test("pathTo() lists the transports on a path, nearest first, and stops at a cycle", () => {
   const transports = [["a", "b"], ["b", "c"], ["c", undefined], ["x", "y"], ["y", "x"]].map((
     [name = "", via],
   ) => ({
     ...{ name, type: "proxy", state: "idle" as const, dials: 0, failures: 0 },
     ...(via === undefined ? {} : { via }),
   }));
-  assert.deepEqual(wayTo("a", transports), ["c", "b", "a"]);
-  assert.deepEqual(wayTo("c", transports), ["c"]);
-  assert.deepEqual(wayTo("x", transports), ["y", "x"]);
-  assert.deepEqual(wayTo("gone", transports), ["gone"]);
+  assert.deepEqual(pathTo("a", transports), ["c", "b", "a"]);
+  assert.deepEqual(pathTo("c", transports), ["c"]);
+  assert.deepEqual(pathTo("x", transports), ["y", "x"]);
+  assert.deepEqual(pathTo("gone", transports), ["gone"]);
 });
 
 const three = [
@@ -117,12 +117,12 @@ const orders = [
   { filter: "nowhere", key: "target", isDescending: false, ids: [] },
 ];
 for (const { filter, key, isDescending, ids } of orders) {
-  Deno.test(`chosen() finds "${filter}" by ${key}${isDescending ? ", the greatest first" : ""}`, () => {
+  Deno.test(`chosen() filters "${filter}" and sorts by ${key}${isDescending ? ", descending" : ""}`, () => {
     assert.deepEqual(chosen(three, filter, { key, isDescending }).map(({ id }) => id), ids);
   });
 }
 
-Deno.test("seen() names a few rows of many, and the room of the others", () => {
+Deno.test("seen() returns the visible rows, and the height of the others", () => {
   const all = { count: 1000, height: 400, row: 34 };
   assert.deepEqual(seen({ ...all, top: 0 }), { first: 0, last: 18, above: 0, below: 982 * 34 });
   assert.deepEqual(seen({ ...all, top: 3400 }), { first: 94, last: 118, above: 94 * 34, below: 882 * 34 });
