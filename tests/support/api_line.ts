@@ -6,7 +6,7 @@ export class ApiLine implements AsyncDisposable {
   #listener: Deno.TcpListener | undefined;
   #serving: Promise<void>;
 
-  /** To `127.0.0.1:12345`. */
+  /** Creates a line to an address such as `127.0.0.1:12345`. */
   constructor(to: string) {
     this.#to = Number(to.slice(to.lastIndexOf(":") + 1));
     this.#listener = Deno.listen({ hostname: "127.0.0.1", port: 0 });
