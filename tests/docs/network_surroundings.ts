@@ -52,8 +52,7 @@ export async function sshSurroundings({ started, paths }: Start): Promise<Surrou
 }
 
 /**
- * Starts an inventory service with two clusters, reached through the second ssh host, and a browser that
- * signs in.
+ * Starts a Lieutenant with two clusters, reached through the second ssh host, and a browser that signs in.
  */
 export async function fleetSurroundings({ started, paths }: Start): Promise<Surroundings> {
   const directory = await Deno.makeTempDir({ prefix: "fleet-" });
