@@ -3,7 +3,7 @@ import settings from "./deno.json" with { type: "json" };
 const { version } = settings;
 const [word, ...more] = Deno.args;
 
-// The answer that programs ask for most often loads nothing at all.
+// Prints the version without loading any module: programs request it often.
 if (more.length === 0 && (word === "version" || word === "--version")) console.log(`postern ${version}`);
 else {
   const { start } = await import("./src/start/mod.ts");

@@ -41,7 +41,7 @@ async function measureCatalogue(size: Size): Promise<Verdict[]> {
   for (let round = 0; round < size.rounds; round++) {
     // Every cluster has new domains: postern stores all of them again and replaces every route.
     lieutenant.year++;
-    updates.push((await timed(() => succeeds(home, update, /has taken it up/))).ms);
+    updates.push((await timed(() => succeeds(home, update, /reloaded instance/))).ms);
     lists.push((await timed(() => succeeds(home, ["clusters"]))).ms);
   }
   const of = `${size.clusters} clusters`;

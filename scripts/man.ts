@@ -7,30 +7,33 @@ import { manPage, type ManualSection, pageName, terms } from "./man_page.ts";
 import { exits } from "./reference_cli.ts";
 
 const environment: readonly (readonly [string, string])[] = [
-  ["POSTERN_CONFIG", "The configuration file, where --config names none."],
-  ["POSTERN_BROWSER, KHARON_BROWSER, BROWSER", "What opens a web address; %s in it is the address."],
-  ["LIEUTENANT_URL, COMMODORE_API_URL", "A catalogue without configuration."],
-  ["SSH_AUTH_SOCK", "The ssh agent."],
+  ["POSTERN_CONFIG", "The configuration file, unless --config is given."],
+  ["POSTERN_BROWSER, KHARON_BROWSER, BROWSER", "The command that opens a web address, which replaces %s."],
+  ["LIEUTENANT_URL, COMMODORE_API_URL", "The Lieutenant API of a catalogue, without a configuration."],
+  ["SSH_AUTH_SOCK", "The socket of the ssh agent."],
   [
     "KUBECONFIG",
-    "The kubeconfigs that instances and --merge use, as for kubectl. An instance ignores it where POSTERN_CLUSTER is set.",
+    "The kubeconfigs that instances and --merge use, as in kubectl. An instance ignores it if POSTERN_CLUSTER is set.",
   ],
-  ["NO_COLOR", "No colours."],
-  ["SSL_CERT_FILE", "Certificate authorities besides those of the system."],
-  ["XDG_CONFIG_HOME, XDG_STATE_HOME, XDG_CACHE_HOME, XDG_RUNTIME_DIR", "Where files are kept."],
+  ["NO_COLOR", "If not empty, output has no colors."],
+  ["SSL_CERT_FILE", "A file with additional certificate authorities."],
+  [
+    "XDG_CONFIG_HOME, XDG_STATE_HOME, XDG_CACHE_HOME, XDG_RUNTIME_DIR",
+    "The parents of postern's directories.",
+  ],
 ];
 
 const files: readonly (readonly [string, string])[] = [
-  ["~/.config/postern/config.yaml", "The configuration: postern config init writes a first one."],
-  ["~/.cache/postern", "Catalogues of clusters, and tokens; readable by their owner only."],
-  ["~/.local/state/postern", "Locks and logs of doors in the background."],
+  ["~/.config/postern/config.yaml", "The configuration; create it with postern config init."],
+  ["~/.cache/postern", "Catalogues of clusters, and tokens; readable only by you."],
+  ["~/.local/state/postern", "Locks, and logs of background instances."],
   ["$XDG_RUNTIME_DIR/postern, else run in the state directory", "Control sockets of running instances."],
 ];
 
-/** Wide enough for the longest entry to stand on one line. */
+/** Wide enough for the longest entry to stay on one line. */
 const unbroken = 100_000;
 
-/** Writes the manual into `dist/man/man1`, a page for each command. */
+/** Writes one manual page for each command to `dist/man/man1`. */
 if (import.meta.main) {
   const directory = new URL("../dist/man/man1/", import.meta.url);
   await Deno.mkdir(directory, { recursive: true });
@@ -39,17 +42,21 @@ if (import.meta.main) {
   console.log(`wrote ${pages.size} pages to dist/man/man1: man --local-file dist/man/man1/postern.1`);
 }
 
-/** All pages by their names, which the same source and date make the same. */
+/** All pages by name; the same source and date give the same pages. */
 export function manualPages(date: string): ReadonlyMap<string, string> {
   const commands = commandGroups.flatMap((group) => group.commands);
   const names = commands.map(({ name }) => pageName(name));
   const { version } = settings;
+  const compatibility = commands.flatMap(({ name, summary, replacement }) =>
+    replacement === undefined ? [] : [[name, `${summary}. Same as: ${replacement}.`] as const]
+  );
   const program: ManualSection[] = [
+    ["COMPATIBILITY", terms(compatibility)],
     ["EXIT STATUS", terms(exits.map(([code = "", means = ""]) => [code, means.replaceAll("`", "")]))],
     ["ENVIRONMENT", terms(environment)],
     ["FILES", terms(files)],
   ];
-  const summary = "one local door into every private network";
+  const summary = "one local door into every private cluster";
   const whole = manPage({ name: "", summary, help: overview(commandGroups, unbroken) }, {
     version,
     date,
@@ -69,13 +76,13 @@ export function manualPages(date: string): ReadonlyMap<string, string> {
   ]);
 }
 
-/** The words that choose a part of a command. */
+/** The names of a command's subcommands. */
 function formsOf({ parser }: Command): string[] {
   const entries = getDocPageSync(parser)?.sections.flatMap((section) => section.entries) ?? [];
   return entries.flatMap(({ term }) => term.type === "command" ? [term.name] : []);
 }
 
-/** The day of the last commit, else of the version's change log: what is built twice is the same. */
+/** The day of the last commit, so that two builds give the same pages; empty without a Git repository. */
 export async function lastChange(): Promise<string> {
   const { success, stdout } = await new Deno.Command("git", {
     args: ["log", "-1", "--format=%cs"],

@@ -1,9 +1,9 @@
-/** What a page of the manual says besides a command's own help. */
+/** The parts of a manual page that do not come from a command's help. */
 export interface ManualFacts {
   readonly version: string;
-  /** The day of the version, as `2026-11-19`; the same source gives the same pages. */
+  /** The date of the version, such as `2026-11-19`. */
   readonly date: string;
-  /** Other pages, as `postern-proxy`. */
+  /** Names of other pages, such as `postern-proxy`. */
   readonly related: readonly string[];
 }
 
@@ -11,21 +11,21 @@ export interface ManualFacts {
 export interface ManualCommand {
   readonly name: string;
   readonly summary: string;
-  /** The help as `--help` says it, with every entry on one line. */
+  /** The text of `--help`, with every entry on one line. */
   readonly help: string;
-  /** Its forms (`konnectivity server`) with the help of each. */
+  /** Subcommands (`konnectivity server`) with the help of each. */
   readonly forms?: readonly (readonly [name: string, help: string])[];
 }
 
-/** A section of our own: a title and lines of roff. */
+/** An additional section: a title and lines of roff. */
 export type ManualSection = readonly [title: string, lines: readonly string[]];
 
-/** The name of a command's page: `postern-proxy`, or `postern` for the program itself. */
+/** The name of a command's page: `postern-proxy`, or `postern` for the overview. */
 export function pageName(command: string): string {
   return command === "" ? "postern" : `postern-${command}`;
 }
 
-/** A command's page of the manual, section 1, in the language of `man`. */
+/** A command's manual page for section 1, in roff. */
 export function manPage(
   command: ManualCommand,
   { version, date, related }: ManualFacts,
@@ -35,7 +35,7 @@ export function manPage(
   const title = name.toUpperCase();
   return [
     `.TH ${quoted(title)} 1 ${quoted(date)} ${quoted(`postern ${version}`)} ${quoted("postern")}`,
-    // Long words and lines to type stay as they are.
+    // Does not justify or hyphenate: command lines stay intact.
     ".ad l",
     ".nh",
     ".SH NAME",
@@ -48,12 +48,12 @@ export function manPage(
   ].join("\n") + "\n";
 }
 
-/** A list of terms with what each means. */
+/** A list of terms with their meanings. */
 export function terms(rows: readonly (readonly [term: string, meaning: string])[]): string[] {
   return rows.flatMap(([term, meaning]) => [".TP", `.B ${quoted(term)}`, roff(meaning)]);
 }
 
-/** The blocks of a help text, each under the heading that a manual has for it. */
+/** The blocks of a help text, each under its heading of the manual. */
 function helpSections(help: string): string[] {
   const blocks = help.trimEnd().split(/\n\n+/);
   const usage = blocks.findIndex((block) => block.startsWith("Usage:"));
@@ -71,7 +71,7 @@ function synopsis(usage: string): string[] {
     .slice(1);
 }
 
-/** What a form has besides: its own options. */
+/** The section of a subcommand: its options. */
 function formSection(form: string, help: string): string[] {
   const blocks = help.trimEnd().split(/\n\n+/);
   const own = blocks.filter((block) => block.startsWith("  ") || block.startsWith("Options:"));
@@ -87,7 +87,7 @@ function helpBlock(block: string): string[] {
   return [`.SH ${quoted(first.slice(0, -1).toUpperCase())}`, ...entries(rest)];
 }
 
-/** Lines of two blanks, a term and what it means behind it; or a line to type, and what it does below. */
+/** Entries: a term and its meaning on one line, or a command to type with its caption on the next line. */
 function entries(lines: readonly string[]): string[] {
   const made: string[] = [];
   for (const line of lines) {
@@ -99,7 +99,7 @@ function entries(lines: readonly string[]): string[] {
   return made;
 }
 
-/** Text that means itself: no escapes, no requests, and minus signs that can be copied. */
+/** Escapes text for roff: no requests, and minus signs that users can copy. */
 function roff(text: string): string {
   const plain = text.replaceAll("\u2026", "...").replaceAll("\\", "\\e").replaceAll("-", "\\-").replaceAll(
     "`",

@@ -6,10 +6,10 @@ import { permissionsPage } from "./reference_permissions.ts";
 import { roomsPart } from "./reference_rooms.ts";
 import { sshOptionsTable } from "./reference_ssh.ts";
 
-/** Where the paths of the pages begin. */
+/** The root of the repository: the paths of the pages are relative to it. */
 export const projectRoot: URL = new URL("../", import.meta.url);
 
-/** Writes the pages that are made of the code; with --check it changes nothing and fails where one is out of date. */
+/** Writes the pages that are generated from the code. With --check, fails if a page is out of date and writes nothing. */
 if (import.meta.main) Deno.exit(await writeReference(Deno.args));
 
 async function writeReference(args: readonly string[]): Promise<number> {
@@ -22,11 +22,11 @@ async function writeReference(args: readonly string[]): Promise<number> {
     if (!isCheck) await Deno.writeTextFile(file, content);
     console.log(isCheck ? `out of date: ${path}` : `wrote ${path}`);
   }
-  if (isCheck && stale > 0) console.log("write them again: deno task reference");
+  if (isCheck && stale > 0) console.log("update them with: deno task reference");
   return isCheck && stale > 0 ? 1 : 0;
 }
 
-/** Every page or part of a page that is made of the code, by its path, as it has to be. */
+/** The current content of every generated page, by path. */
 export async function referencePages(): Promise<ReadonlyMap<string, string>> {
   const architecture = await textOf(new URL("ARCHITECTURE.md", projectRoot));
   const drawn = withPart(architecture, "rooms", await roomsPart(new URL("src/", projectRoot)));
@@ -41,7 +41,7 @@ export async function referencePages(): Promise<ReadonlyMap<string, string>> {
   ]);
 }
 
-/** The text of a file; nothing where it has yet to be written. */
+/** The text of a file; empty if the file does not exist. */
 async function textOf(file: URL): Promise<string> {
   try {
     return await Deno.readTextFile(file);

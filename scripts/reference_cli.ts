@@ -1,33 +1,35 @@
-import { overview } from "../src/cli/line/command_line.ts";
+import { compatPage, overview } from "../src/cli/line/command_line.ts";
 import { commandGroups } from "../src/cli/line/all_commands.ts";
 import { madeOf, table } from "./reference_page.ts";
 
 const width = 100;
 
-/** What each exit code means. */
+/** The meaning of each exit code. */
 export const exits: readonly (readonly string[])[] = [
   ["0", "done"],
   ["1", "failed"],
-  ["2", "wrong usage"],
+  ["2", "invalid command line"],
   ["3", "no running instance"],
-  ["4", "the configuration is wrong"],
-  ["5", "not signed in, or refused"],
-  ["6", "cannot reach: network, name, proxy, target"],
-  ["7", "`doctor` found a failure"],
-  ["125", "a command that runs another program failed before it started"],
-  ["126, 127", "that program cannot be run; it is missing"],
+  ["4", "invalid configuration"],
+  ["5", "not signed in, or access denied"],
+  ["6", "cannot reach the network, name, proxy or target"],
+  ["7", "`doctor`, `test` or `egress` found a problem"],
+  ["125", "postern failed before it started another program"],
+  ["126, 127", "the other program cannot be run; it is missing"],
   ["130", "interrupted"],
 ];
 
-/** The page of the command line: what `--help` says, command by command. */
+/** The page of the command line: the help of every command. */
 export function cliPage(): string {
   const commands = commandGroups.flatMap((group) => group.commands);
   const sections = commands.map((command) => `## postern ${command.name}\n\n${block(command.help(width))}`);
   return [
     madeOf("the commands' own help"),
     "# The command line",
-    "What is meant for programs goes to stdout, what is meant for people to stderr.",
+    "postern writes results to stdout, and messages to stderr.",
     block(overview(commandGroups, width)),
+    "## Compatibility\n\n`postern help compat` prints:",
+    block(compatPage(commandGroups, width)),
     "## Exit codes",
     table(["exit", "means"], exits),
     ...sections,

@@ -3,29 +3,29 @@ import { duration, listenAddress, port, url } from "../src/config/mod.ts";
 import type { JsonSchema } from "../src/config/schema.ts";
 import { madeOf, table } from "./reference_page.ts";
 
-/** The published JSON Schema, byte for byte what `postern config schema` prints. */
+/** The published JSON Schema, identical to the output of `postern config schema`. */
 export async function schemaFile(): Promise<string> {
   return `${JSON.stringify(await configSchema(), null, 2)}\n`;
 }
 
-/** The page of the configuration: every key with its type, its default and what it is for. */
+/** The page of the configuration: every key with its type, default and purpose. */
 export async function configurationPage(): Promise<string> {
   const schema = part(await configSchema());
   const sections = Object.entries(propertiesOf(schema)).map(([key, value]) => {
     const rows = [...keysOf(key, value, false)];
-    return `## ${key}\n\n${table(["key", "type", "default", "is"], rows)}`;
+    return `## ${key}\n\n${table(["key", "type", "default", "purpose"], rows)}`;
   });
   return [
     madeOf("the schemas in src/"),
     "# The configuration, key by key",
-    "[The guide](../guide/configuration.md) explains them by example. `*` marks a key that has to be there where\n" +
-    "the mapping around it is; `NAME` is a name of your own choice. `postern config schema` prints the same for\n" +
-    "an editor: [postern.schema.json](postern.schema.json).",
+    "[The guide](../guide/configuration.md) explains the keys by example. `*` marks a key that is required in its\n" +
+    "mapping; `NAME` is a name that you choose. `postern config schema` prints the JSON Schema for an editor:\n" +
+    "[postern.schema.json](postern.schema.json).",
     ...sections,
     "## Types",
     table(["type", "written as"], [
-      ["address", '`127.0.0.1:12000`, `"[::1]:12000"`, `localhost:12000` (both loopbacks), or a port alone'],
-      ["duration", "`10s`, `1m30s`, `500ms`, `24h`; a bare `0` where that makes sense"],
+      ["address", '`127.0.0.1:12000`, `"[::1]:12000"`, `localhost:12000` (IPv4 and IPv6), or only a port'],
+      ["duration", "`10s`, `1m30s`, `500ms`, `24h`; some keys also accept `0`"],
       ["pattern", "see [patterns](../guide/configuration.md#patterns)"],
       ["file", "a path: absolute, from `~`, or relative to the configuration file"],
       ["url", "`http://`, `https://`, `socks5://` or `socks5h://`"],
@@ -33,7 +33,7 @@ export async function configurationPage(): Promise<string> {
   ].join("\n\n") + "\n";
 }
 
-/** Keys whose texts are more than texts: what the schema for editors cannot tell apart. */
+/** Types of text keys that the JSON Schema cannot distinguish. */
 const finer: readonly (readonly [key: RegExp, type: string])[] = [
   [/(^|\.)passwordFile$|\.ca$|^routesFrom$|^listen\.unix(\[\])?(\.address)?$/, "file"],
   [/^routes\[\]\.to$|^direct$|\.only$/, "pattern"],
@@ -64,7 +64,7 @@ function* keysOf(path: string, schema: JsonSchema, isNeeded: boolean): Generator
   }
 }
 
-/** The mapping inside a value with what leads to it: nothing, `.NAME` of a dictionary, `[]` of a list. */
+/** The mapping inside a value, with its path: empty, `.NAME` of a dictionary or `[]` of a list. */
 function mappingOf(schema: JsonSchema): readonly [string, JsonSchema] | undefined {
   if (schema["properties"]) return ["", schema];
   if (isSchema(schema["additionalProperties"])) return [".NAME", schema["additionalProperties"]];
@@ -105,8 +105,8 @@ function plural(type: string): string {
   return type.split(" or ").map((word) => word === "address" ? "addresses" : `${word}s`).join(" or ");
 }
 
-/** A schema without what an author added to it. */
-function bare({ description: _told, default: _standard, ...rest }: JsonSchema): JsonSchema {
+/** A schema without its description and default. */
+function bare({ description: _description, default: _standard, ...rest }: JsonSchema): JsonSchema {
   return rest;
 }
 

@@ -8,31 +8,31 @@ import {
 } from "../src/words/mod.ts";
 import { table } from "./reference_page.ts";
 
-/** What each code means; a new code is a compile error until it has its line. */
+/** The meaning of each code; a code without a line is a compile error. */
 const meanings: Readonly<Record<ErrorCode, string>> = {
-  usage: "the command line or the request is wrong",
-  config: "the configuration is wrong, or a file or port it names cannot be used",
-  auth: "an upstream wants credentials, or refuses ours",
+  usage: "the command line or the request is invalid",
+  config: "the configuration is invalid, or postern cannot use a file or port in it",
+  auth: "an upstream requires credentials or rejects them",
   not_allowed: "a rule, the listener or the system forbids it",
-  no_route: "no rule gives a route",
+  no_route: "no rule matches",
   name_not_found: "the name does not resolve",
-  refused: "the target was reached and refused",
-  unreachable: "the network, the host or an upstream cannot be reached",
-  timeout: "no answer in time",
-  protocol: "the peer violates the protocol or speaks another one",
+  refused: "the target refused the connection",
+  unreachable: "postern cannot reach the network, the host or an upstream",
+  timeout: "no answer before the timeout",
+  protocol: "the peer violates the protocol or uses another one",
   cancelled: "interrupted",
-  internal: "a bug in postern, or out of open files",
+  internal: "a bug in postern, or no free file descriptors",
 };
 
-/** Details that change an answer. */
+/** Details that change the answer to a client. */
 const details: readonly (readonly [ErrorCode, ErrorDetail, string])[] = [
   ["unreachable", "network", "no route to that network"],
   ["not_allowed", "command", "SOCKS5 BIND or UDP ASSOCIATE"],
   ["protocol", "address_type", "a SOCKS5 address of an unknown kind"],
-  ["internal", "overloaded", "out of open files, or too many clients"],
+  ["internal", "overloaded", "no free file descriptors, or too many clients"],
 ];
 
-/** The table that turns an error into answers, as the code has it. */
+/** The table of error codes with the exit code and answers of each. */
 export function errorsTable(): string {
   const rows: string[][] = [];
   for (const [code, meaning] of Object.entries(meanings) as [ErrorCode, string][]) {
@@ -42,7 +42,7 @@ export function errorsTable(): string {
       rows.push(row(`\`${code}\`, ${detail}`, new PosternError(code, what, { detail }), what));
     }
   }
-  return table(["code", "exit", "SOCKS5", "HTTP", "means"], rows);
+  return table(["code", "exit", "SOCKS5", "HTTP", "meaning"], rows);
 }
 
 function row(name: string, error: PosternError, meaning: string): string[] {

@@ -1,9 +1,9 @@
-/** What the first lines of a page that is made of the code say. */
+/** The first line of a generated page. */
 export function madeOf(source: string): string {
-  return `<!-- Made of ${source} by scripts/reference.ts: change that, then run deno task reference. -->`;
+  return `<!-- Generated from ${source} by scripts/reference.ts: edit the source, then run deno task reference. -->`;
 }
 
-/** A table of Markdown as `deno fmt` writes it. */
+/** A Markdown table in the format of `deno fmt`. */
 export function table(head: readonly string[], rows: readonly (readonly string[])[]): string {
   const cells = [head, ...rows].map((row) => row.map((cell) => cell.replaceAll("|", "\\|")));
   const widths = head.map((_, column) => Math.max(3, ...cells.map((row) => (row[column] ?? "").length)));
@@ -14,7 +14,7 @@ export function table(head: readonly string[], rows: readonly (readonly string[]
   return [line(first), line(rule), ...rest.map(line)].join("\n");
 }
 
-/** A page with the text between its marks `<!-- name -->` and `<!-- end of name -->` replaced. */
+/** Replaces the text between the marks `<!-- name -->` and `<!-- end of name -->` of a page. */
 export function withPart(page: string, name: string, part: string): string {
   const [begin, end] = [`<!-- ${name} -->`, `<!-- end of ${name} -->`];
   const from = page.indexOf(begin);

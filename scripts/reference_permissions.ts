@@ -4,31 +4,31 @@ import { compiledFlags } from "../src/permissions/flags.ts";
 import { kindsFor } from "../src/permissions/needs.ts";
 import { madeOf, table } from "./reference_page.ts";
 
-/** What the words in braces stand for. */
+/** The meaning of the words in braces. */
 const places = [
   ["`{config}`", "the configuration directory: `postern` in `$XDG_CONFIG_HOME`, else in `~/.config`"],
-  ["`{state}`", "the state directory, with the logs of doors in the background"],
+  ["`{state}`", "the state directory, with the logs of background instances"],
   ["`{cache}`", "the cache directory"],
   [
     "`{runtime}`",
     "the directory of control sockets and locks: `postern` in `$XDG_RUNTIME_DIR`, else `run` in the state directory",
   ],
-  ["`{control}`", "the control sockets of the doors that run, each by its path"],
-  ["`{ssh}`", "`~/.ssh`, where host keys are written down that the ssh configuration lets us accept"],
-  ["`{shell}`", "`/bin/sh` and what `$SHELL` names: they run `Match exec` and ProxyCommand"],
-  ["`{askpass}`", "what `$SSH_ASKPASS` names"],
-  ["`{agent}`", "the socket that `$SSH_AUTH_SOCK` names"],
+  ["`{control}`", "the control sockets of the running instances, each by its path"],
+  ["`{ssh}`", "`~/.ssh`, where postern stores host keys that the ssh configuration accepts"],
+  ["`{shell}`", "`/bin/sh` and the program in `$SHELL`, which run `Match exec` and ProxyCommand"],
+  ["`{askpass}`", "the program in `$SSH_ASKPASS`"],
+  ["`{agent}`", "the socket in `$SSH_AUTH_SOCK`"],
   [
     "`{browser}`",
-    "what `$POSTERN_BROWSER`, `$KHARON_BROWSER` or `$BROWSER` names, else the platform's opener",
+    "the program in `$POSTERN_BROWSER`, `$KHARON_BROWSER` or `$BROWSER`, else the platform's opener",
   ],
-  ["`{kube}`", "`~/.kube`, and the directories of the files that `$KUBECONFIG` names"],
+  ["`{kube}`", "`~/.kube`, and the directories of the files in `$KUBECONFIG`"],
   ["`{serviceLogs}`", "on macOS `~/Library/Logs`; elsewhere nothing"],
   ["`{services}`", "`systemd` in `$XDG_CONFIG_HOME` or `~/.config`; on macOS `~/Library/LaunchAgents`"],
-  ["`{self}`", "the program itself, to start a door in the background"],
+  ["`{self}`", "the program itself, to start a background instance"],
 ];
 
-/** The page on permissions: what each command may do, from source and compiled. */
+/** The page on permissions: the permissions of each command, from source and compiled. */
 export function permissionsPage(): string {
   const rows = Object.entries(commandGrants).map(([command, grants]) => [
     `\`${command}\``,
@@ -42,36 +42,35 @@ export function permissionsPage(): string {
   return [
     madeOf("src/permissions/command_grants.ts"),
     "# Permissions",
-    "Deno stops a program at anything that it was not started with the permission for. postern never asks for more\n" +
-    "at run time, never loads native code, and reads nothing of `/proc`; of `/dev` it opens `/dev/null` only.",
+    "Deno blocks every operation that a program has no permission for. postern never requests more permissions at\n" +
+    "run time, never loads native code, never reads `/proc`, and opens only `/dev/null` in `/dev`.",
     "## From source",
-    "`deno task postern COMMAND` starts each command with exactly this:",
+    "`deno task postern COMMAND` starts each command with exactly these permissions:",
     table(["command", ...permissionKinds], rows),
-    '- "any" is not narrowed: a door connects to whatever its routes name, and the configuration may name files\n' +
+    '- "any" has no limit: an instance connects to all targets of its routes, and the configuration may name files\n' +
     "  anywhere.\n" +
-    "- Options that name a file to be written (`--ready-file`, `--log-file`, `--listen-unix`, `--file`, and\n" +
-    "  `--config` of `config`) add the directory of that file, and nothing else.\n" +
-    "- On Windows a door is controlled over `127.0.0.1` and not by a socket file.\n" +
-    "- `env` counts the environment variables that the command may read; `src/permissions/command_grants.ts` names\n" +
+    "- Options that name an output file (`--ready-file`, `--log-file`, `--listen-unix`, `--file`, and `--config` of\n" +
+    "  `config`) add only the directory of that file.\n" +
+    "- On Windows, postern controls an instance over `127.0.0.1` instead of a socket file.\n" +
+    "- `env` counts the environment variables that the command may read; `src/permissions/command_grants.ts` lists\n" +
     "  them.\n" +
-    "- `--allow-run=PROGRAM` before the command adds a program, such as a credential plugin that is not in the\n" +
-    "  table: `deno task postern --allow-run=our-login proxy`. An instance in the background and a service get it\n" +
-    "  too.",
+    "- `--allow-run=PROGRAM` before the command adds a program, such as an exec plugin that is not in the table:\n" +
+    "  `deno task postern --allow-run=our-login proxy`. Background instances and services also get it.",
     "The words in braces:",
-    table(["word", "stands for"], places),
-    "## What is given up",
-    "A permission that was given up never comes back to a running process.",
-    "1. **Before anything foreign is loaded**, from source and compiled: postern copies the environment variables\n" +
-    "   that it reads and gives up `env`, so that no package sees any. Programs that it starts still inherit the\n" +
-    "   environment. It searches its arguments and the text of the configuration for `ssh`, `kubernetes`,\n" +
-    "   `catalogues` and `dns`. Where it finds none of a kind, and no stored catalogue, it gives up what only that\n" +
-    "   kind needs.\n" +
-    "2. **Once an instance has read its configuration** it gives up what the text only seemed to need; once it has\n" +
-    "   read the kubeconfigs, the sign-in programs that none of them names; once it has repaired what a killed\n" +
-    "   instance left, the files of the resolver.\n" +
-    "3. **Once `status`, `connections`, `explain`, `env`, `pac` and `reload` have their answer**, they give up\n" +
-    "   everything and then print it.",
-    "What an instance keeps, besides the network, reading files, and its own directories:",
+    table(["word", "meaning"], places),
+    "## Revoked permissions",
+    "A running process never gets a revoked permission back.",
+    "1. **Before it loads a package**, from source and compiled, postern copies the environment variables that it\n" +
+    "   reads and revokes `env`, so that no package can read them. Programs that postern starts still inherit the\n" +
+    "   environment. postern searches its arguments and the text of the configuration for `ssh`, `kubernetes`,\n" +
+    "   `catalogues` and `dns`. If one of them is missing and no catalogue is stored, postern revokes the\n" +
+    "   permissions that only that feature needs.\n" +
+    "2. **After it has read its configuration**, an instance revokes the permissions of unused features; after it\n" +
+    "   has read the kubeconfigs, those of unused sign-in programs; after it has repaired the leftovers of a killed\n" +
+    "   instance, those of the resolver's files.\n" +
+    "3. **Before they print their answer**, `status`, `connections`, `explain`, `env`, `pac` and `reload` revoke\n" +
+    "   all permissions.",
+    "An instance can always use the network, read files, and write to its directories. It also keeps:",
     table(["the configuration has", "run", "write", "compiled"], [
       ["neither ssh, clusters, catalogues nor a unix socket", "–", "–", "the same"],
       ["the same and a unix socket", "–", "–", "no program; writes anywhere"],
@@ -84,17 +83,17 @@ export function permissionsPage(): string {
         "any program; writes anywhere",
       ],
     ]),
-    "A reload or a catalogue that needs more is refused with the hint `restart the instance`. The configuration\n" +
-    "before it stays in force, and `postern status` shows the problem.",
+    "postern rejects a reload or a catalogue that needs more, with the hint `restart the instance`. The instance\n" +
+    "keeps the previous configuration, and `postern status` shows the problem.",
     "## Compiled",
-    "The places are not known when the program is compiled, so it has the union of all commands, without lists.\n" +
-    "Deno takes away a name from a list, but nothing from a grant without one. So the compiled program gives up\n" +
-    "whole kinds. An instance that starts no program and whose configuration names no unix socket runs in a worker,\n" +
-    "which has the lists of a run from source: [why, and what it costs](../decisions/permissions.md).",
-    "These kinds remain, `run` only where the configuration may name an ssh host or a cluster, for a browser to\n" +
-    "sign in with, and for an instance that goes into the background:",
+    "The directories are unknown when the program is compiled, so it has the permissions of all commands, without\n" +
+    "lists. Deno can revoke a name from a list, but cannot narrow a permission without a list. The compiled program\n" +
+    "therefore revokes whole kinds. An instance that starts no program and has no unix socket in its configuration\n" +
+    "runs in a worker with the lists of a run from source: [why, and what it costs](../decisions/permissions.md).",
+    "These kinds remain. `run` remains only if the configuration may name an ssh host or a cluster, to open a\n" +
+    "browser for a sign-in, and to start a background instance:",
     table(["command", "kinds"], given),
-    "It is compiled with:",
+    "The compile flags:",
     `\`\`\`text\n${
       compiledFlags().map((flag) => flag.replaceAll(",", ", ")).flatMap(wrapped).join("\n")
     }\n\`\`\``,
@@ -110,7 +109,7 @@ function counted(grant: Grant | undefined): string {
   return grant === undefined || grant === "any" ? shown(grant) : `${grant.length} names`;
 }
 
-/** A long flag over several lines. */
+/** Wraps a long flag. */
 function wrapped(flag: string): string[] {
   const lines: string[] = [];
   let line = "";

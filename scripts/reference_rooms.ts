@@ -1,26 +1,26 @@
 import { rooms } from "./lint_rooms.ts";
 import { table } from "./reference_page.ts";
 
-/** What each room is for; a room without a line here has none in the picture. */
+/** The purpose of each room. */
 const holds: Readonly<Record<string, string>> = {
   words: "addresses, targets and errors, which every room uses",
   core: "connections, time, tasks, the relay, the log; contracts of several rooms",
-  world: "what the machine offers, as an interface: network, files, process, terminal, places, stores",
-  wire: "bytes to messages and back, one file for each protocol; waits for nothing",
+  world: "interfaces to the machine: network, files, process, terminal, places, stores",
+  wire: "bytes to messages and back, one file for each protocol; does no I/O",
   config: "the schema kit: an unknown value becomes settings or a list of problems",
   routing: "patterns, rules, the router, the PAC file, the environment; pure",
   runtime: "the only room that touches `Deno.*`: adapters without decisions",
   http: "HTTP/1.1 as a client: connections, bodies, CONNECT, dialing by name",
-  mux: "many streams on one connection: what they share, HTTP/2, gRPC, the pulse",
+  mux: "many streams on one connection: shared parts, HTTP/2, gRPC, keepalive probes",
   control: "the control protocol: state, events, answers, client",
-  clusters: "what a cluster is: facts, endpoints, selection",
+  clusters: "clusters: facts, endpoints, selection",
   signin: "OpenID Connect, OpenShift, tokens, the browser",
   kube: "kubeconfig, credentials, API client, watches, Service names, port-forwards",
   ssh: "the user's ssh configuration, keys, host keys, sessions, engines",
   catalogue: "Lieutenant, stored catalogues, facts to rules",
   emergency: "buckets, OpenPGP, Passbolt",
   egress: "a cluster's own outbound proxy",
-  listeners: "what clients connect to, one file for each protocol; pages",
+  listeners: "servers for clients, one file for each protocol; pages",
   dns: "answers to DNS questions",
   konnectivity: "packets, client, server, agent, sidecar names, certificates",
   transports: "the kinds of transport, one thin file for each",
@@ -29,17 +29,17 @@ const holds: Readonly<Record<string, string>> = {
   resolver: "points the system's resolver at an instance",
   instance: "one running postern: listeners, reload, drain, status, DNS names",
   fleet: "update and refresh of catalogues, tests of clusters",
-  roles: "processes other than an instance: Konnectivity's parts, the egress controller",
+  roles: "the servers other than an instance: Konnectivity's parts, the egress controller",
   service: "systemd and launchd",
-  doctor: "checks of the surroundings",
+  doctor: "checks of the configuration and its environment",
   programs: "commands in clusters, kubeconfigs, emergency credentials",
-  permissions: "what each command may do; reads the command line before the parser is loaded",
+  permissions: "the permissions of each command; reads the command line before the parser loads",
   cli: "one file for each command; all output, all exit codes",
-  start: "gives up permissions, then runs `cli`",
+  start: "revokes permissions, then runs `cli`",
   demo: "the self-contained simulation of `postern demo`",
 };
 
-/** Who imports whom, read from the imports: a picture and a table. */
+/** A diagram and a table of the imports between rooms. */
 export async function roomsPart(source: URL): Promise<string> {
   const imports = await importsBetween(source);
   const names = [...imports.keys()].filter((name) => name !== "main");
@@ -51,12 +51,12 @@ export async function roomsPart(source: URL): Promise<string> {
   ]);
   return [
     "```mermaid\nflowchart TD\n" + [...arrows(imports)].map((arrow) => `  ${arrow}\n`).join("") + "```",
-    "An arrow is an import. It is left out where another room on the path implies it; the table has all imports.",
+    "An arrow is an import. The diagram omits arrows that other arrows imply; the table lists all imports.",
     table(["room", "holds", "imports", "may import"], rows),
   ].join("\n\n");
 }
 
-/** Rooms that put others together may import all that stand before them in the table. */
+/** A room that assembles features may import all rooms before it in the table. */
 function mayImport(name: string, names: readonly string[]): string {
   const allowed = (rooms[name] ?? []).filter((room) => names.includes(room));
   return allowed.length > mostListed ? "the features and the rooms above" : listed(allowed);

@@ -6,13 +6,13 @@ import type { CommandContext } from "./line/command.ts";
 import { type CommandGroup, runCommandLine } from "./line/command_line.ts";
 import execCredential from "./clusters/exec_credential.ts";
 
-/** What stands in the place of another program many times a day: it waits for the making of no other command. */
+/** Commands that run many times a day: they start without loading the others. */
 const quickCommands: CommandGroup = {
   title: "Clusters",
   commands: [clusters, shell.alone, kubectl.alone, oc.alone, execCredential],
 };
 
-/** Runs one command line to its end; the answer is the exit code. */
+/** Runs one command line and returns the exit code. */
 export async function run(line: CommandLine, world: World, context: CommandContext): Promise<number> {
   const isQuick = quickCommands.commands.some(({ name }) => name === line.name);
   const groups = isQuick ? [quickCommands] : (await import("./line/all_commands.ts")).commandGroups;

@@ -1,4 +1,4 @@
-/** The word that `word` most likely was meant to be: few edits away (swaps count once), else undefined. */
+/** The word within a few edits of `word` (a swap counts once); undefined without one. */
 export function closest(word: string, words: Iterable<string>): string | undefined {
   const folded = word.slice(0, 64).toLowerCase();
   let best: string | undefined;
@@ -13,13 +13,13 @@ export function closest(word: string, words: Iterable<string>): string | undefin
   return best;
 }
 
-/** `, did you mean "x"?` or nothing. */
+/** `, did you mean "x"?` or an empty text. */
 export function suggestion(word: string, words: Iterable<string>): string {
   const meant = closest(word, words);
   return meant === undefined ? "" : `, did you mean "${meant}"?`;
 }
 
-/** Damerau-Levenshtein (optimal string alignment); anything over `bound` may be given as `bound + 1`. */
+/** Damerau-Levenshtein distance (optimal string alignment); may return `bound + 1` for any distance over `bound`. */
 function editDistance(a: string, b: string, bound: number): number {
   if (Math.abs(a.length - b.length) > bound) return bound + 1;
   let beforeLast: number[] = [];

@@ -20,7 +20,7 @@ export function list<T>(item: Schema<T>, { max }: ListOptions = {}): Schema<read
         return undefined;
       }
       if (max !== undefined && value.length > max) {
-        context.report(`must have at most ${max} items: there are ${value.length}`);
+        context.report(`must have at most ${max} items: current count is ${value.length}`);
         return undefined;
       }
       const items: T[] = [];
@@ -40,10 +40,10 @@ export function list<T>(item: Schema<T>, { max }: ListOptions = {}): Schema<read
   };
 }
 
-/** A list that may be written as its only item. */
+/** A list, or a single item without a list. */
 export function oneOrMore<T>(item: Schema<T>, options: ListOptions = {}): Schema<readonly T[]> {
   const many = list(item, options);
-  const expects = `${item.expects ?? "one item"}, or a list of such`;
+  const expects = `${item.expects ?? "one item"}, or a list of them`;
   return {
     expects,
     ...(item.shapes && { shapes: [...item.shapes, "list"] as const }),
@@ -65,13 +65,13 @@ export function oneOrMore<T>(item: Schema<T>, options: ListOptions = {}): Schema
 }
 
 export interface DictionaryOptions {
-  /** What keys must look like. */
+  /** The pattern for keys. */
   readonly key?: RegExp;
-  /** What keys must be, for messages. */
+  /** A description of valid keys, for messages. */
   readonly describe?: string;
 }
 
-/** A mapping from names of the person's own choice; an empty value is the empty mapping. */
+/** A mapping with names that the user chooses; an empty value is the empty mapping. */
 export function dictionary<T>(
   item: Schema<T>,
   { key: pattern, describe }: DictionaryOptions = {},

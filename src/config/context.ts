@@ -1,43 +1,43 @@
-/** Where a value sits: keys of mappings and indexes of lists, from the top. */
+/** The position of a value: keys of mappings and indexes of lists, from the top. */
 export type Path = readonly (string | number)[];
 
-/** One thing that is wrong, or only worth a word. */
+/** An error or a warning in a configuration. */
 export interface Problem {
   readonly path: Path;
-  /** What is wrong and what would be right, to be read after the path. */
+  /** The problem and what would be valid, as text after the path. */
   readonly message: string;
-  /** `error` when absent. */
+  /** Default: `error`. */
   readonly severity?: "error" | "warning";
-  /** The problem is the key itself, not its value. */
+  /** The problem concerns the key, not its value. */
   readonly on?: "key";
-  /** Where in the text, when the path does not tell. */
+  /** The position in the text, if the path does not give it. */
   readonly position?: Position;
 }
 
-/** A place in a text, both from 1. */
+/** A position in a text; both numbers start at 1. */
 export interface Position {
   readonly line: number;
   readonly column: number;
 }
 
-/** What a schema knows about the place of the value it parses. */
+/** What a schema knows about the position of the value that it parses. */
 export interface Context {
   readonly path: Path;
-  /** Where all problems of one parse gather. */
+  /** Collects all problems of one parse. */
   readonly problems: Problem[];
   /** The directory of the file, for relative paths. */
   readonly base: string;
   readonly home: string;
-  /** What `${runtime}` stands for. */
+  /** The value of `${runtime}`. */
   readonly runtime: string;
-  /** The kubeconfigs that count where the configuration names none, merged as kubectl does. */
+  /** The default kubeconfigs, which postern merges as kubectl does. */
   readonly kubeconfigs: readonly string[];
   readonly depth: number;
   env(name: string): string | undefined;
-  /** The place of a part of this value. */
+  /** The context of a part of this value. */
   at(key: string | number): Context;
   report(message: string, severity?: "error" | "warning"): void;
-  /** The same place with a list of its own, to try a schema without saying so. */
+  /** The same position with a separate list of problems, to try a schema silently. */
   trial(): Context;
 }
 
@@ -49,14 +49,14 @@ export interface ContextOptions {
   readonly env?: (name: string) => string | undefined;
 }
 
-/** The place of a whole document, where a parse begins. */
+/** The context of a whole document. */
 export function rootContext(
   { base, home = "", runtime = "", kubeconfigs = [], env = () => undefined }: ContextOptions,
 ): Context {
   return new Place({ base, home, runtime, kubeconfigs, env }, [], undefined, "");
 }
 
-/** A path as people write it: `routes[3].to[0]`; odd keys in quotes. */
+/** A path as text: `routes[3].to[0]`; unusual keys are quoted. */
 export function formatPath(path: Path): string {
   let text = "";
   for (const key of path) {
@@ -70,7 +70,7 @@ function quotedKey(key: string): string {
   return JSON.stringify(key.length > 100 ? `${key.slice(0, 100)}…` : key);
 }
 
-/** Links to its parent instead of holding a path: thousands of places are made for each one that is printed. */
+/** Links to its parent instead of storing a path: postern creates thousands for each path that it prints. */
 class Place implements Context {
   readonly #world: Required<ContextOptions>;
   readonly #parent: Place | undefined;

@@ -3,31 +3,31 @@ import type { Path, Position, Problem } from "./context.ts";
 import { offsetOf } from "./spot.ts";
 import { quoteHint, readTree } from "./yaml_tree.ts";
 
-/** The most bytes a document may have: parsing takes a hundred times as much memory. */
+/** The maximum size of a document in bytes: parsing takes a hundred times as much memory. */
 export const documentLimit = 2_000_000;
 
-/** A parsed document that still knows where everything was written. */
+/** A parsed document with the positions of its values. */
 export interface ConfigDocument {
-  /** The name of its file. */
+  /** The name of the file. */
   readonly name: string;
-  /** Plain data; an empty document is an empty mapping; undefined when nothing could be made of the text. */
+  /** Plain data; an empty document is an empty mapping; undefined if the text cannot be parsed. */
   readonly value: unknown;
-  /** Where the value at a path, or its key, was written; the nearest place around it when it is not there. */
+  /** The position of the value at a path, or of its key; of the nearest parent if the value is missing. */
   locate(path: Path, on?: "key"): Position | undefined;
-  /** What is wrong with the text itself. */
+  /** Problems of the text. */
   readonly problems: readonly Problem[];
 }
 
-/** How many syntax errors are told: one mistake often makes hundreds of them. */
-const mostTold = 10;
+/** The maximum number of reported syntax errors: one mistake often causes hundreds. */
+const mostErrors = 10;
 
-/** Reads YAML (or JSON, which is YAML too). Never throws for what the text holds. */
+/** Parses YAML or JSON. Never throws because of the text. */
 export async function parseDocument(text: string, { name }: { name: string }): Promise<ConfigDocument> {
-  // Cheap first: a text of that many characters has at least as many bytes.
+  // Cheap check first: a text has at least as many bytes as characters.
   if (text.length > documentLimit || new TextEncoder().encode(text).length > documentLimit) {
     return unreadable(name, {
       path: [],
-      message: "the file is over 2 MB: put long lists into a routesFrom file",
+      message: "the file is over 2 MB: move long lists to a routesFrom file",
     });
   }
   const source = text.startsWith("\uFEFF") ? text.slice(1) : text;
@@ -38,7 +38,7 @@ export async function parseDocument(text: string, { name }: { name: string }): P
     return unreadable(name, { path: [], message, position: positions.of(opening.index) });
   }
   const { yaml } = await import("./yaml_library.ts");
-  // Own checks stand in for some of the parser's: its search for equal keys takes quadratic time.
+  // readTree() replaces some checks of the parser: its search for duplicate keys takes quadratic time.
   const document = yaml.parseDocument(source, {
     schema: "core",
     version: "1.2",
@@ -60,14 +60,14 @@ export async function parseDocument(text: string, { name }: { name: string }): P
   };
 }
 
-/** More openings in a row than any configuration needs; the parser takes seconds for a million of them. */
+/** More nested openings than any configuration needs: the parser takes seconds for a million. */
 const tooDeep = /(?:[[{]\s*){101}|^ *(?:[-?:] ){101}/m;
 
 function unreadable(name: string, ...problems: Problem[]): ConfigDocument {
   return { name, value: undefined, problems, locate: () => undefined };
 }
 
-/** The first error of each line: what follows on it is mostly the same mistake. */
+/** The first error of each line: further errors there usually have the same cause. */
 function syntaxProblems(errors: readonly YAMLError[], positions: Positions): Problem[] {
   const problems: Problem[] = [];
   const lines = new Set<number>();
@@ -75,14 +75,14 @@ function syntaxProblems(errors: readonly YAMLError[], positions: Positions): Pro
     const position = positions.of(error.pos[0]);
     if (lines.has(position.line)) continue;
     lines.add(position.line);
-    if (lines.size <= mostTold) problems.push({ path: [], message: explained(error), position });
+    if (lines.size <= mostErrors) problems.push({ path: [], message: explained(error), position });
   }
-  const rest = lines.size - mostTold;
+  const rest = lines.size - mostErrors;
   if (rest > 0) problems.push({ path: [], message: `syntax errors on ${rest} more lines` });
   return problems;
 }
 
-/** The parser's error in a person's words, without the text it quotes: that may be a secret. */
+/** A parser error in plain words, without its quote of the text, which may be a secret. */
 function explained({ code, message }: YAMLError): string {
   switch (code) {
     case "BAD_ALIAS":
@@ -95,29 +95,29 @@ function explained({ code, message }: YAMLError): string {
     case "RESOURCE_EXHAUSTION":
       return "nested too deeply";
     case "NON_STRING_KEY":
-      return "a key must be a text";
+      return "a key must be a string";
     case "TAG_RESOLVE_FAILED":
-      return "a tag (!) has no meaning here: remove it, or write the text in quotes";
+      return "tags (!) are not supported: remove the tag, or quote the string";
     case "BAD_DIRECTIVE":
-      return "a line must not begin with %: write the text in quotes";
+      return "a line must not begin with %: quote the string";
     case "UNEXPECTED_TOKEN":
       return "unexpected text: look for a missing quote, comma, colon or line break before it, " +
         'and write an IPv6 address with its port in quotes, "[::1]:12000"';
     case "BLOCK_AS_IMPLICIT_KEY":
-      return "a key inside of a value: align it with the other keys, or write a text with a colon in quotes";
+      return "a key inside a value: align it with the other keys, or quote a string that contains a colon";
     case "BAD_SCALAR_START":
-      return "a text must not begin with @ or a backquote: write it in quotes";
+      return "a string must not begin with @ or a backquote: quote it";
     case "MULTILINE_IMPLICIT_KEY":
-      return "a key must be on one line: look for a missing colon, or for one without a space after it";
+      return "a key must be on one line: look for a missing colon, or for a colon without a space after it";
     case "BAD_INDENT":
-      if (message.startsWith("Flow")) return "a bracket or brace before this is not closed";
-      return "indented unlike the lines it belongs to";
+      if (message.startsWith("Flow")) return "an earlier bracket or brace is not closed";
+      return "wrong indentation: align this line with its siblings";
     default:
       return `cannot be read as YAML: ${(message.split(/[\n"`]/, 1)[0] ?? "").replace(/[\s:]+$/, "")}`;
   }
 }
 
-/** Turns offsets into lines and columns; the lines are found when the first one is asked for. */
+/** Converts offsets to lines and columns; searches for line breaks at the first use. */
 class Positions {
   readonly #text: string;
   #starts: number[] | undefined;

@@ -4,14 +4,15 @@ const form =
   /^(?=[0-9])(?:([0-9]{1,6})d)?(?:([0-9]{1,8})h)?(?:([0-9]{1,8})m)?(?:([0-9]{1,9}(?:\.[0-9]{1,3})?)s)?(?:([0-9]{1,12})ms)?$/;
 
 export interface DurationOptions {
-  /** In milliseconds. */
+  /** The minimum in ms. */
   readonly min?: number;
+  /** The maximum in ms. */
   readonly max?: number;
-  /** Takes `off` too, which gives 0. */
+  /** Also accepts `off`, which means 0. */
   readonly off?: boolean;
 }
 
-/** A length of time, in milliseconds: `10s`, `1m30s`, `500ms`, `24h`, or a bare 0. */
+/** A duration in ms, written as `10s`, `1m30s`, `500ms`, `24h`, or 0. */
 export function duration({ min = 0, max = 2 ** 31 - 1, off = false }: DurationOptions = {}): Schema<number> {
   const expects = expectedDuration(min, max, off);
   return {
@@ -21,7 +22,7 @@ export function duration({ min = 0, max = 2 ** 31 - 1, off = false }: DurationOp
       if (off && value === "off") return 0;
       const ms = value === 0 ? 0 : typeof value === "string" ? parseDuration(value) : undefined;
       if (ms !== undefined && ms >= min && ms <= max) return ms;
-      const hint = typeof value === "number" && value > 0 ? `, write a unit: ${value}s` : "";
+      const hint = typeof value === "number" && value > 0 ? `, add a unit: ${value}s` : "";
       context.report(`must be ${expects}: current value is ${shown(value)}${hint}`);
       return undefined;
     },
@@ -42,7 +43,7 @@ function expectedDuration(min: number, max: number, off: boolean): string {
   return `a duration${least}${most} such as 10s or 1m30s${off ? ', or "off"' : ""}`;
 }
 
-/** Milliseconds of a text like `1m30s`; undefined for any other text. */
+/** The milliseconds of a text such as `1m30s`; undefined for other text. */
 export function parseDuration(text: string): number | undefined {
   const match = form.exec(text);
   if (!match) return undefined;
@@ -51,7 +52,7 @@ export function parseDuration(text: string): number | undefined {
     Math.round(Number(seconds) * 1000) + Number(ms);
 }
 
-/** The shortest text that `parseDuration` reads as these milliseconds. */
+/** The shortest text for a duration in ms. */
 export function formatDuration(ms: number): string {
   const units = [["h", 3_600_000], ["m", 60_000], ["s", 1000], ["ms", 1]] as const;
   let rest = Math.max(0, Math.round(ms));

@@ -2,11 +2,11 @@ import type { Context } from "./context.ts";
 import { mustBe, type Schema } from "./schema.ts";
 
 /**
- * The absolute path of a file: `~` and `${VAR}` are expanded (here only), and a relative path is relative to
- * the configuration file. Nobody looks whether it exists.
+ * A path of a file, made absolute: expands `~` and `${VAR}` and resolves relative paths against the configuration
+ * file. Does not check whether the file exists.
  */
 export function file(): Schema<string> {
-  const expects = "the path of a file";
+  const expects = "a file path";
   return {
     expects,
     shapes: ["text"],
@@ -20,7 +20,7 @@ export function file(): Schema<string> {
   };
 }
 
-/** A path as a person wrote it, made absolute; undefined after a problem was reported. */
+/** The absolute path; undefined after a reported problem. */
 function expandedPath(written: string, context: Context): string | undefined {
   let missing: string | undefined;
   const path = written.replace(/\$\{([A-Za-z_][A-Za-z0-9_]*)\}/g, (_, name: string) => {
@@ -29,12 +29,12 @@ function expandedPath(written: string, context: Context): string | undefined {
     return value ?? "";
   });
   if (missing !== undefined) {
-    context.report(`names \${${missing}}, which is not set in the environment`);
+    context.report(`uses \${${missing}}, which is not set in the environment`);
     return undefined;
   }
   if (path === "~" || /^~[/\\]/.test(path)) return joined(context.home, path.slice(2));
   if (path.startsWith("~")) {
-    context.report("must not begin with the name of another user's home directory: write the path in full");
+    context.report("must not begin with another user's home directory: write the full path");
     return undefined;
   }
   return isAbsolute(path) ? normal(path) : joined(context.base, path);
@@ -48,7 +48,7 @@ function joined(directory: string, path: string): string {
   return normal(path === "" ? directory : `${directory}/${path}`);
 }
 
-/** Without `.`, `..` and doubled slashes; what is above the root is the root. */
+/** Removes `.`, `..` and double slashes; the parent of the root is the root. */
 function normal(path: string): string {
   const root = /^(?:[A-Za-z]:[/\\]|\\\\|\/)/.exec(path)?.[0] ?? "";
   const isWindows = root !== "" && root !== "/";

@@ -3,24 +3,24 @@ import { maskedUrl } from "./masked_url.ts";
 import { port } from "./scalars.ts";
 import { type Schema, shown } from "./schema.ts";
 
-/** One socket of a listening address. */
+/** One socket of a listen address. */
 export interface ListenSocket {
   readonly endpoint: Endpoint;
-  /** The address family may be missing on this machine without that being an error. */
+  /** True if this machine may lack the address family. */
   readonly mayBeMissing: boolean;
 }
 
-/** Where a listener binds. */
+/** The address of a listener. */
 export interface ListenAddress {
-  /** As it was written, in its full form: `localhost:12000`. */
+  /** The full form of the written address: `localhost:12000`. */
   readonly text: string;
-  /** What to bind: both loopbacks for `localhost`. */
+  /** The sockets to bind: IPv4 and IPv6 for `localhost`. */
   readonly sockets: readonly [ListenSocket, ...ListenSocket[]];
-  /** Only programs on this machine reach it. */
+  /** True if only programs on this machine can connect. */
   readonly isLoopback: boolean;
 }
 
-/** Reads `127.0.0.1:12000`, `[::1]:12000`, `localhost:12000`, `12000`, `unix:/path`; throws `usage` otherwise. */
+/** Reads `127.0.0.1:12000`, `[::1]:12000`, `localhost:12000`, `12000`, `unix:/path`; throws `usage` for other text. */
 export function parseListenAddress(text: string): ListenAddress {
   if (text.startsWith("unix:") && text.length > 5) return unixAddress(text.slice(5));
   const match = /^(?:(?:\[([^\]]*)\]|([^:[\]\s/]*)):)?([0-9]{1,5})$/.exec(text);
@@ -30,7 +30,7 @@ export function parseListenAddress(text: string): ListenAddress {
   const host = bracketed ?? bare ?? "localhost";
   if (bracketed === undefined && host.toLowerCase() === "localhost") return localhost(number);
   const bytes = parseIp(host);
-  // Brackets belong to IPv6, and only to IPv6.
+  // IPv6 requires brackets; IPv4 must not have them.
   if (!bytes || (bracketed !== undefined) !== (bytes.length === 16)) throw unreadable(text, advice(text));
   return {
     text: bytes.length === 16 ? `[${formatIp(bytes)}]:${number}` : `${formatIp(bytes)}:${number}`,
@@ -61,14 +61,16 @@ function advice(text: string): string {
     return `name the interface: 127.0.0.1:${port} for this machine only, 0.0.0.0:${port} or [::]:${port} for all interfaces`;
   }
   if (parseIp(text)) return `add a port: ${text.includes(":") ? `[${text}]` : text}:12000`;
-  return "write 127.0.0.1:12000, [::1]:12000, localhost:12000 or a port alone";
+  return "use, for example, 127.0.0.1:12000, [::1]:12000, localhost:12000 or only a port";
 }
 
 function unreadable(text: string, hint: string): PosternError {
-  return new PosternError("usage", `Cannot listen on "${maskedUrl(text).slice(0, 100)}"`, { hint });
+  return new PosternError("usage", `Cannot listen on "${maskedUrl(text).slice(0, 100)}": invalid address`, {
+    hint,
+  });
 }
 
-/** Where a listener binds: an address with a port, or a port alone for both loopbacks. */
+/** A listen address: an address with a port, or only a port for localhost. */
 export function listenAddress(): Schema<ListenAddress> {
   const expects = "an address such as 127.0.0.1:12000 or localhost:12000";
   const plain = port();

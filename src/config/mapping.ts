@@ -1,6 +1,6 @@
 import { isMapping } from "./schema.ts";
 
-// What an object of JSON or YAML has where it should: what is of another type counts as missing.
+// Typed access to JSON or YAML objects: a value of another type counts as missing.
 
 export type Mapping = Readonly<Record<string, unknown>>;
 
@@ -14,7 +14,7 @@ export function asList(value: unknown): readonly unknown[] {
   return Array.isArray(value) ? value : [];
 }
 
-/** A text that is not empty. */
+/** A non-empty string. */
 export function asText(value: unknown): string | undefined {
   return typeof value === "string" && value !== "" ? value : undefined;
 }

@@ -1,6 +1,6 @@
 import type { Schema } from "./schema.ts";
 
-/** A configuration as it was written, with everything secret replaced by `***`. */
+/** A written configuration with `***` for each secret. */
 export function masked(value: unknown, schema: Schema<unknown>): unknown {
   return schema.mask ? schema.mask(value) : value;
 }

@@ -12,7 +12,7 @@ import {
   shown,
 } from "./schema.ts";
 
-/** A key that may be left out; with a fallback, what stands for it then. */
+/** A key that may be missing; `fallback` is its default. */
 export function optional<T>(schema: Schema<T>): Omittable<T>;
 export function optional<T>(schema: Schema<T>, fallback: T): Schema<T>;
 export function optional<T>(schema: Schema<T>, fallback?: T): Schema<T> {
@@ -27,10 +27,10 @@ export function optional<T>(schema: Schema<T>, fallback?: T): Schema<T> {
   });
 }
 
-/** The first of some schemas that takes the value. Schemas of different shapes give their own exact messages. */
+/** The first schema that accepts the value. Schemas of different shapes report their specific messages. */
 export function either<const A extends readonly Schema<unknown>[]>(...schemas: A): Schema<Infer<A[number]>> {
   const choices: readonly Schema<unknown>[] = schemas;
-  const expects = alternatives(choices.map((schema) => schema.expects ?? "something else"));
+  const expects = alternatives(choices.map((schema) => schema.expects ?? "another value"));
   const shapes = choices.every((schema) => schema.shapes)
     ? choices.flatMap((schema) => schema.shapes ?? [])
     : undefined;
@@ -58,16 +58,16 @@ export function either<const A extends readonly Schema<unknown>[]>(...schemas: A
       return undefined;
     },
     json: (definitions) => ({ anyOf: choices.map((schema) => schema.json(definitions)) }),
-    // What any of the possible readings hides is hidden.
+    // Masks what any matching schema masks.
     mask: (value) =>
       takers(value).reduce((masked, schema) => schema.mask ? schema.mask(masked) : masked, value),
   };
 }
 
-/** How deep schemas that contain themselves may go. */
+/** The maximum depth of recursive schemas. */
 const deepest = 100;
 
-/** A schema made at its first use, so that it can contain itself. */
+/** A schema created at its first use, so that it can contain itself. */
 export function lazy<T>(make: () => Schema<T>): Schema<T> {
   let made: Schema<T> | undefined;
   const schema = () => made ??= make();
@@ -83,7 +83,7 @@ export function lazy<T>(make: () => Schema<T>): Schema<T> {
   return self;
 }
 
-/** A further condition: `check` reports, or returns what is wrong. */
+/** Adds a condition: `check` reports problems, or returns a message. */
 export function refine<S extends Schema<unknown>>(
   schema: S,
   check: (value: Infer<S>, context: Context) => string | undefined | void,
@@ -94,15 +94,15 @@ export function refine<S extends Schema<unknown>>(
       const parsed = inner.parse(value, context);
       if (parsed === undefined) return undefined;
       const before = context.problems.length;
-      const wrong = check(parsed, context);
-      if (typeof wrong === "string") context.report(wrong);
+      const message = check(parsed, context);
+      if (typeof message === "string") context.report(message);
       return hasErrorSince(context, before) ? undefined : parsed;
     },
   });
   return refined as S;
 }
 
-/** A value made of another. `make` reports and gives undefined, or throws a `PosternError`, where it cannot. */
+/** Converts the parsed value. `make` returns undefined after it reported a problem, or throws a `PosternError`. */
 export function transformed<T, U>(
   schema: Schema<T>,
   make: (value: T, context: Context) => U | undefined,
@@ -125,7 +125,7 @@ export function transformed<T, U>(
   };
 }
 
-/** The same schema with a sentence for the JSON Schema and the reference pages. */
+/** Adds a description for the JSON Schema and the reference pages. */
 export function described<S extends Schema<unknown>>(schema: S, description: string): S {
   const inner: Schema<unknown> = schema;
   const result = derived(inner, {

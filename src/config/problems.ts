@@ -3,7 +3,7 @@ import { PosternError } from "../words/mod.ts";
 import { formatPath, type Position, type Problem } from "./context.ts";
 import type { ConfigDocument } from "./document.ts";
 
-/** One line for each problem, `FILE:LINE:COLUMN: path: what is wrong, what would be right`, in the order of the file. */
+/** One line per problem in the order of the file: `FILE:LINE:COLUMN: path: problem, hint`. */
 export function formatProblems(problems: readonly Problem[], document: ConfigDocument): string[] {
   return problems
     .map((problem) => ({ problem, position: problem.position ?? document.locate(problem.path, problem.on) }))
@@ -16,21 +16,21 @@ export function formatProblems(problems: readonly Problem[], document: ConfigDoc
     });
 }
 
-/** Problems without a place come first: they concern the whole file. */
+/** Problems without a position come first: they concern the whole file. */
 function byPosition(a: Position | undefined, b: Position | undefined): number {
   return (a?.line ?? 0) - (b?.line ?? 0) || (a?.column ?? 0) - (b?.column ?? 0);
 }
 
-/** Whether a problem keeps the configuration from being used. */
+/** Whether a problem makes the configuration unusable. */
 export function isError(problem: Problem): boolean {
   return problem.severity !== "warning";
 }
 
-/** One error that names every problem, a line each. */
+/** One error with a line for each problem. */
 export function configError(
   what: string,
   lines: readonly string[],
-  { hint = "after correcting, look again with: postern config check" } = {},
+  { hint = "correct the file, then run postern config check" } = {},
 ): PosternError {
   const count = counted(lines.length, "problem");
   return new PosternError("config", [`Cannot use ${what}: ${count}`, ...lines].join("\n"), { hint });

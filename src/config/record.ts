@@ -13,7 +13,7 @@ import {
 /** The schemas of a mapping's keys. */
 export type RecordFields = Readonly<Record<string, Schema<unknown>>>;
 
-/** The settings that fields give: keys without fallback may be missing. */
+/** The settings of fields: optional keys without a fallback may be missing. */
 export type RecordSettings<F extends RecordFields> = Simplified<
   & { readonly [K in keyof F as F[K] extends Omittable<unknown> ? never : K]: Infer<F[K]> }
   & { readonly [K in keyof F as F[K] extends Omittable<unknown> ? K : never]?: Infer<F[K]> }
@@ -22,13 +22,13 @@ export type RecordSettings<F extends RecordFields> = Simplified<
 type Simplified<T> = { [K in keyof T]: T[K] };
 
 export interface RecordOptions {
-  /** What the mapping is, for messages. */
+  /** A description of the mapping, for messages. */
   readonly describe?: string;
-  /** Whether further keys are kept as they are: for what another version writes. */
+  /** Whether unknown keys stay unchanged, for data of another version. */
   readonly isOpen?: boolean;
 }
 
-/** A mapping with known keys; unknown ones are problems that name the known ones, unless it is open. */
+/** A mapping with known keys. Unless it is open, each unknown key is a problem that lists the known keys. */
 export function record<const F extends RecordFields>(
   fields: F,
   { describe, isOpen = false }: RecordOptions = {},
@@ -57,7 +57,7 @@ export function record<const F extends RecordFields>(
   };
 }
 
-/** One of some kinds, told by its key, beside keys that all kinds share. */
+/** A mapping whose kind is one of its keys, with additional keys that all kinds share. */
 export type Kinded<K extends RecordFields, A extends RecordFields> = {
   readonly [Name in keyof K]: Simplified<
     { readonly kind: Name; readonly settings: Infer<K[Name]> } & RecordSettings<A>
@@ -65,9 +65,9 @@ export type Kinded<K extends RecordFields, A extends RecordFields> = {
 }[keyof K];
 
 export interface KindedOptions<A extends RecordFields> {
-  /** Keys that may stand beside the kind. */
+  /** Keys that all kinds share. */
   readonly also?: A;
-  /** What one such mapping is, for messages: `a transport`. */
+  /** A description of the mapping, for messages: `a transport`. */
   readonly describe?: string;
 }
 
@@ -93,10 +93,10 @@ export function kinded<const K extends RecordFields, const A extends RecordField
       const shared = parseFields(value, also, context);
       const [kind] = chosen;
       if (kind === undefined || chosen.length > 1) {
-        // A misspelt kind has been named already.
+        // An unknown key has been reported already.
         if (isKnown) {
           context.report(
-            `must be ${expects}: ${chosen.length > 1 ? `there are ${chosen.join(", ")}` : "there is none"}`,
+            `must be ${expects}: ${chosen.length > 1 ? `found ${chosen.join(", ")}` : "found none"}`,
           );
         }
         return undefined;
@@ -151,7 +151,7 @@ function reportUnknown(
   for (const key of Object.keys(value)) {
     if (Object.hasOwn(fields, key)) continue;
     const known = Object.keys(fields);
-    const message = `is not known here${suggestion(key, known) || `: known are ${known.join(", ")}`}`;
+    const message = `is not a known key${suggestion(key, known) || `: known keys are ${known.join(", ")}`}`;
     context.problems.push({ path: context.at(key).path, message, on: "key" });
     isKnown = false;
   }
@@ -165,7 +165,7 @@ function propertiesOf(
   return Object.fromEntries(Object.entries(fields).map(([key, field]) => [key, field.json(definitions)]));
 }
 
-/** Keys nobody knows are hidden: what they hold may well be a secret under a misspelt name. */
+/** Masks unknown keys too: the value of a misspelled key may be a secret. */
 function maskFields(value: unknown, fields: RecordFields): unknown {
   if (!isMapping(value)) return value;
   const entries = Object.entries(value).map(([key, one]): [string, unknown] => {

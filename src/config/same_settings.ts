@@ -1,4 +1,4 @@
-/** Whether two settings say the same. They are plain data; anything else counts as different, to be safe. */
+/** Whether two settings are equal. Values other than plain data count as different. */
 export function sameSettings(a: unknown, b: unknown): boolean {
   if (Object.is(a, b)) return true;
   if (Array.isArray(a) && Array.isArray(b)) {

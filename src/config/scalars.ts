@@ -2,15 +2,16 @@ import { alternatives, mustBe, type Schema, shown } from "./schema.ts";
 import { suggestion } from "./closest.ts";
 
 export interface TextOptions {
-  /** In characters; 1 unless told, since an empty text is mostly a mistake. */
+  /** The minimum length in characters (default: 1, because an empty string is usually a mistake). */
   readonly min?: number;
+  /** The maximum length in characters. */
   readonly max?: number;
   readonly pattern?: RegExp;
-  /** What the text must be, for messages: `a DNS name`. */
+  /** A description of the text, for messages: `a DNS name`. */
   readonly describe?: string;
 }
 
-/** A text. Numbers and flags are refused with the hint to quote them. */
+/** A string. Rejects numbers and booleans with the hint to quote them. */
 export function text(options: TextOptions = {}): Schema<string> {
   const { min = 1, max, pattern } = options;
   const expects = options.describe ?? expectedText(min, max);
@@ -19,7 +20,7 @@ export function text(options: TextOptions = {}): Schema<string> {
     shapes: ["text"],
     parse(value, context) {
       if (typeof value !== "string") {
-        const hint = typeof value === "number" || typeof value === "boolean" ? ", write it in quotes" : "";
+        const hint = typeof value === "number" || typeof value === "boolean" ? ", quote it" : "";
         context.report(`must be ${expects}: current value is ${shown(value)}${hint}`);
         return undefined;
       }
@@ -32,18 +33,18 @@ export function text(options: TextOptions = {}): Schema<string> {
       type: "string",
       ...(min > 0 && { minLength: min }),
       ...(max !== undefined && { maxLength: max }),
-      // JSON Schema knows no flags.
+      // JSON Schema does not support flags of regular expressions.
       ...(pattern && !pattern.ignoreCase && { pattern: pattern.source }),
     }),
   };
 }
 
 function expectedText(min: number, max: number | undefined): string {
-  if (max !== undefined) return `a text of ${min} to ${max} characters`;
-  return min > 1 ? `a text of at least ${min} characters` : min === 1 ? "a text that is not empty" : "a text";
+  if (max !== undefined) return `a string of ${min} to ${max} characters`;
+  return min > 1 ? `a string of at least ${min} characters` : min === 1 ? "a non-empty string" : "a string";
 }
 
-/** As JSON Schema counts them: an emoji is one. */
+/** Counts characters as JSON Schema does: an emoji is one character. */
 function characters(value: string): number {
   let count = 0;
   for (const _ of value) count++;
@@ -55,16 +56,16 @@ function matches(pattern: RegExp, value: string): boolean {
   return pattern.test(value);
 }
 
-/** A text that appears in no output and no message. */
+/** A string that no output and no message shows. */
 export function secret(): Schema<string> {
   return {
-    expects: "a text that is not empty",
+    expects: "a non-empty string",
     shapes: ["text"],
     isSecret: true,
     parse(value, context) {
       if (typeof value === "string" && value !== "") return value;
-      const hint = typeof value === "number" || typeof value === "boolean" ? ": write it in quotes" : "";
-      context.report(`must be a text that is not empty${hint}`);
+      const hint = typeof value === "number" || typeof value === "boolean" ? ": quote it" : "";
+      context.report(`must be a non-empty string${hint}`);
       return undefined;
     },
     json: () => ({ type: "string", minLength: 1, writeOnly: true }),
@@ -90,7 +91,7 @@ export function integer(
       if (typeof value === "number" && Number.isSafeInteger(value) && value >= min && value <= max) {
         return value;
       }
-      const hint = typeof value === "string" && /^-?[0-9]+$/.test(value) ? ", write it without quotes" : "";
+      const hint = typeof value === "string" && /^-?[0-9]+$/.test(value) ? ", remove the quotes" : "";
       context.report(`must be ${expects}: current value is ${shown(value)}${hint}`);
       return undefined;
     },
@@ -106,7 +107,7 @@ function expectedInteger(min: number, max: number): string {
   return hasMax ? `a whole number of at most ${max}` : "a whole number";
 }
 
-/** A TCP port; 0 stands for any free one. */
+/** A TCP port; 0 picks a free one. */
 export function port(): Schema<number> {
   return integer({ min: 0, max: 65535, describe: "a port from 0 to 65535" });
 }
@@ -122,7 +123,7 @@ export function flag(): Schema<boolean> {
   };
 }
 
-/** One word of a few. */
+/** One of the given words. */
 export function choice<const W extends string>(...words: readonly W[]): Schema<W> {
   const expects = alternatives(words);
   return {

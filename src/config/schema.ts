@@ -4,47 +4,47 @@ import { maskedUrl } from "./masked_url.ts";
 /** A JSON Schema (2020-12) or a part of one. */
 export type JsonSchema = { readonly [keyword: string]: unknown };
 
-/** Where schemas that contain themselves put their definition. */
+/** The definitions of recursive schemas. */
 export interface JsonDefinitions {
-  /** The `$ref` to the definition of `owner`, made at its first use. */
+  /** The `$ref` to the definition of `owner`, which the first call creates. */
   reference(owner: object, make: () => JsonSchema): JsonSchema;
 }
 
 /** The kinds of value that a YAML document is made of. */
 export type Shape = "text" | "number" | "flag" | "empty" | "list" | "mapping";
 
-/** Turns an unknown value into a typed one, or reports everything that is wrong with it. */
+/** Converts an unknown value to a typed value, or reports all its problems. */
 export interface Schema<T> {
-  /** The typed value; undefined after an error was reported. */
+  /** The typed value; undefined after a reported error. */
   parse(value: unknown, context: Context): T | undefined;
   json(definitions?: JsonDefinitions): JsonSchema;
-  /** The key may be left out. */
+  /** The key may be missing. */
   readonly optional?: true;
-  /** What stands for a key that was left out. */
+  /** The default of a missing key. */
   readonly fallback?: T;
-  /** What a value must be, to be read after "must be": `a port from 0 to 65535`. */
+  /** A description of valid values, for use after "must be": `a port from 0 to 65535`. */
   readonly expects?: string;
-  /** The only shapes that can be right; any when absent. */
+  /** The shapes of valid values; undefined allows all. */
   readonly shapes?: readonly Shape[];
   readonly description?: string;
-  /** The value must not appear in any message. */
+  /** Messages must not contain the value. */
   readonly isSecret?: true;
-  /** A value as it was written, with its secrets hidden; no secrets in it when absent. */
+  /** Masks the secrets of a written value; undefined if the schema has none. */
   mask?(value: unknown): unknown;
-  /** How a person writes this value, where that differs from the value. */
+  /** The written form of a value, if it differs from the value. */
   write?(value: unknown): unknown;
 }
 
-/** An optional schema without fallback: the key is missing from the settings too. */
+/** An optional schema without fallback: the settings may lack the key too. */
 export interface Omittable<T> extends Schema<T> {
   readonly optional: true;
   readonly fallback?: never;
 }
 
-/** The type of the values that a schema gives. */
+/** The type of a schema's values. */
 export type Infer<S> = S extends Schema<infer T> ? T : never;
 
-/** The same schema with some of its members replaced. */
+/** A copy of a schema with some members replaced. */
 export function derived<T>(schema: Schema<T>, changes: Partial<Schema<T>>): Schema<T> {
   return {
     ...schema,
@@ -54,7 +54,7 @@ export function derived<T>(schema: Schema<T>, changes: Partial<Schema<T>>): Sche
   };
 }
 
-/** Which of the shapes a value has. */
+/** The shape of a value. */
 export function shapeOf(value: unknown): Shape | undefined {
   if (value === null || value === undefined) return "empty";
   if (Array.isArray(value)) return "list";
@@ -78,7 +78,7 @@ export function isMapping(value: unknown): value is Readonly<Record<string, unkn
   return shapeOf(value) === "mapping";
 }
 
-/** A value as messages show it: short, on one line, containers by their kind only. */
+/** A value for messages: short, on one line, containers by their kind only. */
 export function shown(value: unknown): string {
   switch (shapeOf(value)) {
     case "empty":
@@ -88,7 +88,7 @@ export function shown(value: unknown): string {
     case "mapping":
       return "a mapping";
     case "text": {
-      // A URL may stand anywhere by mistake, and have a password in it.
+      // Any value may be a misplaced URL with a password.
       const text = maskedUrl(String(value));
       return JSON.stringify(text.length > 60 ? `${text.slice(0, 60)}…` : text);
     }
@@ -97,12 +97,12 @@ export function shown(value: unknown): string {
   }
 }
 
-/** Reports that a value is not what it must be; gives undefined so that `return mustBe(…)` reads well. */
+/** Reports an invalid value; returns undefined so that callers can write `return mustBe(…)`. */
 export function mustBe(expects: string, value: unknown, context: Context): undefined {
   context.report(`must be ${expects}: current value is ${shown(value)}`);
 }
 
-/** Whether an error was reported since there were `before` problems; warnings do not count. */
+/** Whether an error was reported after the first `before` problems; warnings do not count. */
 export function hasErrorSince(context: Context, before: number): boolean {
   for (let i = before; i < context.problems.length; i++) {
     if (context.problems[i]?.severity !== "warning") return true;
@@ -110,7 +110,7 @@ export function hasErrorSince(context: Context, before: number): boolean {
   return false;
 }
 
-/** A list in a sentence: `a, b or c`. */
+/** Joins words for a sentence: `a, b or c`. */
 export function alternatives(words: readonly string[]): string {
   return words.length < 2 ? words.join() : `${words.slice(0, -1).join(", ")} or ${words.at(-1)}`;
 }

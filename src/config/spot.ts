@@ -1,8 +1,8 @@
 import type { Path } from "./context.ts";
 
 /**
- * Where a value was written: its offset, with the places of its parts if it has any. Kept instead of the
- * parser's own nodes, which take three times the memory, for as long as a rule may be asked where it stands.
+ * The position of a value: its offset, with the positions of its parts. Stored instead of the parser's nodes, which
+ * take three times the memory, because rules report their positions later.
  */
 export type Spot = number | ListSpot | MapSpot | AliasSpot;
 
@@ -18,20 +18,20 @@ export interface MapSpot {
   readonly keys: string[];
   readonly keyOffsets: number[];
   readonly values: Spot[];
-  /** Made for large mappings when something in them is looked for. */
+  /** An index of the keys, created at the first search in a large mapping. */
   indexes?: Map<string, number>;
-  /** The mappings that a merge key brings in. */
+  /** The mappings of a merge key. */
   merged?: Spot;
 }
 
-/** Written here, but its parts stand elsewhere. */
+/** An alias: its parts are at another position. */
 export interface AliasSpot {
   readonly kind: "alias";
   readonly offset: number;
   readonly target: Spot;
 }
 
-/** The offset of the value at a path, or of its key; of the nearest place around it when it is not there. */
+/** The offset of the value at a path, or of its key; of the nearest parent if the value is missing. */
 export function offsetOf(top: Spot, path: Path, on?: "key"): number {
   let spot = top;
   for (const [index, step] of path.entries()) {
@@ -72,7 +72,7 @@ function indexOf(spot: MapSpot, key: string): number {
   return spot.indexes.get(key) ?? -1;
 }
 
-/** A merge key has one mapping, or a list of mappings of which the first wins. */
+/** Finds a part in the mapping of a merge key, or in its list of mappings, of which the first wins. */
 function mergedPart(merged: Spot, step: string | number): Part | undefined {
   if (typeof merged === "number") return undefined;
   if (merged.kind === "alias") return mergedPart(merged.target, step);

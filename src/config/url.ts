@@ -2,11 +2,11 @@ import { maskedUrl } from "./masked_url.ts";
 import { alternatives, type Schema, shapeOf } from "./schema.ts";
 
 export interface UrlOptions {
-  /** Without the colon: `https`. */
+  /** Schemes without the colon: `https`. */
   readonly schemes: readonly string[];
 }
 
-/** A URL with a host. A password inside is a warning, since files get copied, and shows nowhere. */
+/** A URL with a host. A password is a warning, because users copy files; postern never shows it. */
 export function url({ schemes }: UrlOptions): Schema<URL> {
   const expects = `a URL that begins with ${alternatives(schemes.map((scheme) => `${scheme}://`))}`;
   const begins = new RegExp(
@@ -25,7 +25,7 @@ export function url({ schemes }: UrlOptions): Schema<URL> {
         return undefined;
       }
       if (parsed.password !== "") {
-        context.report("has a password inside: put it into a file of its own and name that file", "warning");
+        context.report("contains a password: move it to a separate file and name that file", "warning");
       }
       return parsed;
     },

@@ -1,4 +1,4 @@
 import * as yaml from "yaml";
 
-/** The YAML library. An import of the package itself has no named exports once it is bundled. */
+/** The YAML library. In a bundle, an import of the package itself has no named exports. */
 export { yaml };

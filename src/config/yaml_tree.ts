@@ -4,16 +4,16 @@ import type { ListSpot, MapSpot, Spot } from "./spot.ts";
 
 type Yaml = typeof import("yaml");
 
-/** Something wrong at a place in the text. */
+/** A problem at a position in the text. */
 export interface Fault {
   readonly offset: number;
   readonly path: Path;
   readonly message: string;
 }
 
-/** What a document holds. */
+/** The content of a document. */
 export interface Tree {
-  /** Plain data; undefined where faults left holes in it. */
+  /** Plain data; undefined if a fault made values unreadable. */
   readonly value: unknown;
   readonly spot: Spot;
   readonly faults: readonly Fault[];
@@ -21,16 +21,15 @@ export interface Tree {
 
 const deepest = 100;
 const mostAliases = 100;
-/** All values that aliases stand for, counted as often as they appear. */
+/** The maximum number of values that all aliases insert together. */
 const mostAliased = 100_000;
 
-/** What to do about a `*` that YAML takes for an alias. It does not show what was written: that may be a secret. */
-export const quoteHint =
-  'an unquoted * begins a YAML alias: to write a pattern put it in quotes, "*" or "*.example.com"';
+/** The hint for a `*` that YAML reads as an alias. It does not quote the text, which may be a secret. */
+export const quoteHint = 'an unquoted * begins a YAML alias: quote a pattern, as in "*" or "*.example.com"';
 
 /**
- * The parser's nodes as plain data, in one pass that also finds equal keys, counts aliases and resolves merge
- * keys: the library's own way takes quadratic time for some of that, and minutes for hostile input.
+ * Converts the parser's nodes to plain data. One pass also finds duplicate keys, counts aliases and resolves merge
+ * keys: the library takes quadratic time for some of that, and minutes for hostile input.
  */
 export function readTree(yaml: Yaml, root: Node | null): Tree {
   if (root === null || (yaml.isScalar(root) && root.value === null)) {
@@ -46,7 +45,7 @@ interface Read {
   readonly spot: Spot;
 }
 
-/** What an anchor names; unfinished while its own text is being read. */
+/** The value of an anchor; `size` is undefined until the value is complete. */
 interface Anchored extends Read {
   size: number | undefined;
 }
@@ -58,7 +57,7 @@ class TreeReader {
   readonly #anchors = new Map<string, Anchored>();
   #aliases = 0;
   #aliased = 0;
-  /** How many values were read, those behind aliases too. */
+  /** The number of values read, including those of aliases. */
   #size = 0;
 
   constructor(yaml: Yaml) {
@@ -82,7 +81,7 @@ class TreeReader {
 
   #list(node: YAMLSeq, path: (string | number)[]): Read {
     const count = node.items.length;
-    // Of their final size from the start: growing arrays keep room for more for as long as they live.
+    // Allocates the final size: arrays that grow keep spare memory.
     const value = new Array<unknown>(count);
     const spot: ListSpot = { kind: "list", offset: startOf(node), items: new Array<Spot>(count) };
     const finish = this.#begin(node, { value, spot });
@@ -107,21 +106,21 @@ class TreeReader {
     for (const pair of node.items) {
       const key = nodeOf(pair.key);
       if (!this.#yaml.isScalar(key) || key.value === null) {
-        this.#fail(key ?? node, path, "a key must be a text");
+        this.#fail(key ?? node, path, "a key must be a string");
         continue;
       }
       const name = String(key.value);
       const isMerge = name === "<<" && key.type === "PLAIN";
       path.push(name);
       if (isMerge ? merged : Object.hasOwn(value, name)) {
-        this.#say(startOf(key), path, "is written twice: keep one of them");
+        this.#say(startOf(key), path, "is a duplicate key: remove one of them");
       } else {
         const read = this.#valueOf(nodeOf(pair.value), key, path);
         if (isMerge) {
           merged = read;
           spot.merged = read.spot;
           if (!isMergeable(read.value)) {
-            this.#fail(key, path, "must be an alias of a mapping, or a list of such");
+            this.#fail(key, path, "must be an alias of a mapping, or a list of such aliases");
           }
         } else {
           define(value, name, read.value);
@@ -138,7 +137,7 @@ class TreeReader {
     return { value, spot };
   }
 
-  /** The value of a key. An empty one has no place worth showing, so its key's stands for it. */
+  /** The value of a key. An empty value gets the position of its key. */
   #valueOf(node: Node | undefined, key: Scalar, path: (string | number)[]): Read {
     if (!node) return { value: null, spot: startOf(key) };
     const read = this.read(node, path);
@@ -148,26 +147,26 @@ class TreeReader {
 
   #alias(node: Alias, path: Path): Read {
     if (++this.#aliases > mostAliases) {
-      // Said once, not for each further one.
+      // Reports this once, not for each further alias.
       return this.#aliases === mostAliases + 1
         ? this.#fail(node, path, `more than ${mostAliases} aliases`)
         : { value: null, spot: startOf(node) };
     }
     const anchored = this.#anchors.get(node.source);
     if (!anchored) return this.#fail(node, path, quoteHint);
-    if (anchored.size === undefined) return this.#fail(node, path, "an alias inside of what it stands for");
+    if (anchored.size === undefined) return this.#fail(node, path, "an alias inside its own anchor");
     const isBomb = this.#aliased > mostAliased;
     this.#aliased += anchored.size;
     this.#size += anchored.size;
     if (this.#aliased > mostAliased) {
       return isBomb
         ? { value: null, spot: startOf(node) }
-        : this.#fail(node, path, "the aliases stand for too many values");
+        : this.#fail(node, path, "the aliases expand to too many values");
     }
     return { value: anchored.value, spot: { kind: "alias", offset: startOf(node), target: anchored.spot } };
   }
 
-  /** Notes an anchor before its parts are read; the result is to be called after. */
+  /** Registers an anchor before its parts are read; call the result when they are complete. */
   #begin(node: YAMLMap | YAMLSeq, read: Read): () => void {
     if (!node.anchor) return () => {};
     const before = this.#size;
@@ -203,7 +202,7 @@ function startOf(node: Node): number {
   return node.range?.[0] ?? 0;
 }
 
-/** A parsed document holds nodes only; the library's types allow plain values too. */
+/** A parsed document contains nodes only, although the library's types also allow plain values. */
 function nodeOf(value: unknown): Node | undefined {
   return typeof value === "object" && value !== null ? value as Node : undefined;
 }
@@ -213,7 +212,7 @@ function isMergeable(value: unknown): boolean {
   return sources.every((one) => typeof one === "object" && one !== null && !Array.isArray(one));
 }
 
-/** What is written beside a merge key wins, then the first of the merged mappings. */
+/** Explicit keys win over merged ones; among merged mappings, the first wins. */
 function addMerged(value: Record<string, unknown>, merged: unknown): void {
   for (const source of Array.isArray(merged) ? merged : [merged]) {
     for (const [key, one] of Object.entries(Object(source))) {
@@ -222,7 +221,7 @@ function addMerged(value: Record<string, unknown>, merged: unknown): void {
   }
 }
 
-/** An own property whatever its name: `__proto__` is a name like any other. */
+/** Defines an own property for any name, also `__proto__`. */
 function define(object: Record<string, unknown>, key: string, value: unknown): void {
   if (key !== "__proto__") object[key] = value;
   else Object.defineProperty(object, key, { value, enumerable: true, configurable: true, writable: true });

@@ -10,25 +10,25 @@ import { sshFindings } from "./doctor_ssh.ts";
 import { connectInstance, withOwner } from "../instances/mod.ts";
 import { addressText } from "../instance/mod.ts";
 
-/** One thing that was looked at, and what to do about it. */
+/** The result of one check, with a hint for a problem. */
 export interface Finding {
   readonly name: string;
   readonly state: "ok" | "warning" | "failed" | "skipped";
   readonly detail: string;
   readonly hint?: string | undefined;
-  /** The exit code that this failure asks for instead of 7. */
+  /** The exit code for this failure, if not 7. */
   readonly exit?: number;
 }
 
 export interface DoctorOptions extends ConfigSource {
   readonly id: string;
-  /** Of this postern. */
+  /** The version of this program. */
   readonly version: string;
-  /** Asked for with and without the proxy of the environment. */
+  /** URLs to fetch with and without the environment's proxy. */
   readonly urls?: readonly string[];
 }
 
-/** Looks at what a door needs around it, one finding after the other. */
+/** Checks everything that an instance needs, one finding after the other. */
 export async function* doctor(
   world: World,
   { id, version, urls = [], ...source }: DoctorOptions,
@@ -61,15 +61,22 @@ function* configFindings(report: unknown): Generator<Finding> {
   const name = "configuration";
   if (!isReport(report)) {
     const { message, hint } = asPosternError(report);
-    // Nothing was checked in a file that cannot be read.
+    // An unreadable file could not be checked at all: exit code 4 instead of 7.
     yield { name, state: "failed", detail: message, hint, exit: 4 };
     return;
   }
   const { path, isThere, errors, warnings, loaded } = report;
-  for (const detail of errors) yield { name, state: "failed", detail, hint: "postern config check" };
+  for (const detail of errors) {
+    yield { name, state: "failed", detail, hint: "check the configuration: postern config check" };
+  }
   for (const detail of warnings) yield { name, state: "warning", detail };
   if (!isThere) {
-    yield { name, state: "warning", detail: `there is no "${path}"`, hint: "write one: postern config init" };
+    yield {
+      name,
+      state: "warning",
+      detail: `"${path}" does not exist`,
+      hint: "create it: postern config init",
+    };
   } else if (loaded) {
     const transports = Object.keys(loaded.settings.transports).length;
     yield { name, state: "ok", detail: `${path}: ${loaded.rules.length} rules, ${transports} transports` };
@@ -81,7 +88,7 @@ async function directoryFinding({ files, places }: World): Promise<Finding> {
   try {
     await files.privateDirectory(places.runtime);
     await files.owned(places.runtime, "directory");
-    return { name, state: "ok", detail: `${places.runtime} is ours and closed to others` };
+    return { name, state: "ok", detail: `only you have access to ${places.runtime}` };
   } catch (error) {
     const { message, hint } = asPosternError(error);
     return { name, state: "failed", detail: message, hint };
@@ -102,7 +109,7 @@ function isStatus(value: unknown): value is Status {
   return typeof value === "object" && value !== null && "listeners" in value;
 }
 
-/** What a running door says; `known` are the transports of the configuration, which were looked at before. */
+/** Findings about the running instance; `known` are the configured transports, which were checked before. */
 function* instanceFindings(
   id: string,
   status: unknown,
@@ -112,24 +119,24 @@ function* instanceFindings(
   if (!isStatus(status)) {
     const isAbsent = isPosternError(status, "refused");
     yield isAbsent
-      ? { name, state: "skipped", detail: "none runs", hint: "start it: postern proxy" }
-      : { name, state: "failed", detail: describe(status), hint: "stop it and start it again" };
+      ? { name, state: "skipped", detail: "not running", hint: "start it: postern proxy" }
+      : { name, state: "failed", detail: describe(status), hint: "restart the instance" };
     return;
   }
   const { state, version, pid, config, transports } = status;
   const detail = `${state}, version ${version}, pid ${pid}`;
-  // After an upgrade a door goes on with the program that it was started with.
+  // After an upgrade, a running instance still uses the old program.
   const again = {
     state: "warning",
-    hint: `this postern is ${ours}: end the door, and start it again`,
+    hint: `this postern is ${ours}: restart the instance`,
   } as const;
   yield { name, detail, ...(version === ours ? { state: "ok" } : again) };
   if (config.problem !== undefined) {
     yield {
       name,
       state: "failed",
-      detail: `the configuration as it is now is not in force: ${config.problem}`,
-      hint: "postern config check",
+      detail: `the instance still uses the previous configuration: ${config.problem}`,
+      hint: "check the configuration: postern config check",
     };
   }
   for (const { name: transport, table } of transports) {
@@ -137,7 +144,8 @@ function* instanceFindings(
     yield {
       name: `cluster of "${transport}"`,
       state: "failed",
-      detail: `its Services are unknown, and targets that may be the cluster's are refused: ${table.reason}`,
+      detail:
+        `postern rejects targets that may belong to the cluster, because its Services are unknown: ${table.reason}`,
       hint: table.hint,
     };
   }
@@ -153,7 +161,7 @@ function* instanceFindings(
   }
 }
 
-/** Whether each port is free for us, or taken by the very door that runs. */
+/** Whether each port is free, or used by the running instance. */
 async function* portFindings(
   world: World,
   { loaded }: ConfigReport,
@@ -168,9 +176,13 @@ async function* portFindings(
       const text = addressText(endpoint);
       const name = `address ${text}`;
       if (own.includes(text)) {
-        yield { name, state: "ok", detail: "the running door has it" };
+        yield { name, state: "ok", detail: "used by the running instance" };
       } else if ("path" in endpoint) {
-        yield { name, state: "skipped", detail: "a socket file, looked at when the door starts" };
+        yield {
+          name,
+          state: "skipped",
+          detail: "a socket file, which postern checks when the instance starts",
+        };
       } else {
         try {
           await using _listening = world.network.listen(endpoint);
@@ -185,7 +197,7 @@ async function* portFindings(
   }
 }
 
-/** Certificates and sign-in fail in odd ways when the clock is far off. */
+/** With a wrong clock, certificates and sign-ins fail with misleading errors. */
 function clockFinding({ clock }: World): Finding {
   const name = "clock";
   const year = clock.date().getUTCFullYear();
@@ -193,7 +205,7 @@ function clockFinding({ clock }: World): Finding {
     return {
       name,
       state: "failed",
-      detail: `it says ${year}`,
+      detail: `the year is ${year}`,
       hint: "set the clock: certificates depend on it",
     };
   }

@@ -2,7 +2,7 @@ import { overlaps } from "../routing/mod.ts";
 import type { Transports } from "../plan/mod.ts";
 import type { Finding } from "./doctor.ts";
 
-/** Clusters whose networks overlap, as far as postern has learned them: an address there could be of either. */
+/** Warns about clusters with overlapping networks: an address there could belong to either cluster. */
 export async function* clusterFindings(
   transports: Transports,
   { signal }: { signal: AbortSignal },

@@ -1,3 +1,4 @@
+import { counted } from "../core/mod.ts";
 import { asPosternError, describe, formatTarget } from "../words/mod.ts";
 import type { World } from "../world/mod.ts";
 import type { ListenSettings } from "../listeners/mod.ts";
@@ -5,7 +6,7 @@ import { answersDns, appliedDelegation, appliedDnsFiles } from "../resolver/mod.
 import type { Finding } from "./doctor.ts";
 import { withOwner } from "../instances/mod.ts";
 
-/** Whether each DNS port is free for us, for UDP and TCP, or taken by the very door that runs. */
+/** Whether each DNS port is free for UDP and TCP, or used by the running instance. */
 export async function* dnsPortFindings(
   world: World,
   { dns = [] }: ListenSettings,
@@ -16,7 +17,7 @@ export async function* dnsPortFindings(
     const text = formatTarget(endpoint);
     const name = `DNS on ${text}`;
     if (own.includes(text)) {
-      yield { name, state: "ok", detail: "the running door has it" };
+      yield { name, state: "ok", detail: "used by the running instance" };
       continue;
     }
     try {
@@ -31,7 +32,7 @@ export async function* dnsPortFindings(
   }
 }
 
-/** Whether what `dns --apply` has written still leads to somebody. */
+/** Whether the DNS server in the files of `dns --apply` answers. */
 export async function* dnsFileFindings(
   world: World,
   { signal }: { signal: AbortSignal },
@@ -47,16 +48,18 @@ export async function* dnsFileFindings(
       yield {
         name,
         state: "ok",
-        detail: `${paths} leads to ${formatTarget(delegation.server)} for ${domains} domains`,
+        detail: `${paths} sends ${counted(domains, "domain")} to ${formatTarget(delegation.server)}`,
       };
       return;
     }
-    const whom = delegation ? `${formatTarget(delegation.server)}, where nobody answers` : "nobody";
+    const problem = delegation
+      ? `sends queries to ${formatTarget(delegation.server)}, which does not answer`
+      : "names no DNS server";
     yield {
       name,
       state: "failed",
-      detail: `${paths} leads to ${whom}`,
-      hint: "start the door, or remove it: sudo postern cleanup",
+      detail: `${paths} ${problem}`,
+      hint: "start the instance, or remove the file: sudo postern cleanup",
     };
   } catch (error) {
     if (signal.aborted) throw error;

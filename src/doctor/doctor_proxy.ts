@@ -5,14 +5,14 @@ import { compareWithProxy } from "../egress/mod.ts";
 import { isAmong } from "../plan/mod.ts";
 import type { Finding } from "./doctor.ts";
 
-/** Asks for each URL with and without the proxy of the environment, and compares with its NO_PROXY. */
+/** Fetches each URL with and without the environment's proxy, and compares the result with NO_PROXY. */
 export async function* proxyPathFindings(
   world: World,
   urls: readonly string[],
   { signal }: { signal: AbortSignal },
 ): AsyncGenerator<Finding> {
   const { process } = world;
-  // As Go has it: capitals first, and an empty variable is none.
+  // Like Go: the name in capitals wins, and an empty variable counts as unset.
   const variable = (name: string) => process.env(name.toUpperCase()) || process.env(name) || "";
   const proxies = { http: variable("http_proxy"), https: variable("https_proxy") };
   const status = {
@@ -26,27 +26,27 @@ export async function* proxyPathFindings(
     if (!comparison) {
       const scheme = /^https:/i.test(url) ? "https" : "http";
       const detail = proxies[scheme] === ""
-        ? "no proxy variable is set for it, or it is no URL with a host"
-        : `${scheme.toUpperCase()}_PROXY names no HTTP proxy, and only such a one is asked`;
+        ? "no proxy variable applies, or the URL has no host"
+        : `${scheme.toUpperCase()}_PROXY is not an HTTP proxy, the only kind that this check supports`;
       yield { name, state: "skipped", detail };
     } else if (comparison.problem !== undefined) {
       const { problem, hint } = comparison;
       yield { name, state: "failed", detail: problem, hint };
     } else {
       const by = comparison.isListed ? "directly, as NO_PROXY says" : "through the proxy";
-      yield { name, state: "ok", detail: `it is reached ${by}` };
+      yield { name, state: "ok", detail: `reachable ${by}` };
     }
   }
 }
 
-/** `proxy.example.net:3128` is one of HTTP, for Go as for curl. */
+/** Adds `http://` to `proxy.example.net:3128`, as Go and curl do. */
 function withScheme(proxy: string): string {
   return proxy === "" || proxy.includes("://") ? proxy : `http://${proxy}`;
 }
 
 const proxyNames = ["http_proxy", "https_proxy", "all_proxy", "HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY"];
 
-/** Where the proxy variables lead; `own` is where the running door listens. */
+/** The targets of the proxy variables; `own` are the addresses of the running instance. */
 export function* proxyFindings({ process }: World, own: readonly string[]): Generator<Finding> {
   const name = "proxy variables";
   const set = proxyNames.filter((variable) => process.env(variable));
@@ -54,8 +54,8 @@ export function* proxyFindings({ process }: World, own: readonly string[]): Gene
     yield {
       name,
       state: "ok",
-      detail: "none is set",
-      hint: 'to use the door in this shell: eval "$(postern env)"',
+      detail: "not set",
+      hint: 'to use the instance in this shell: eval "$(postern env)"',
     };
     return;
   }
@@ -65,13 +65,13 @@ export function* proxyFindings({ process }: World, own: readonly string[]): Gene
     const url = URL.parse(withScheme(value));
     if (!url) yield { name, state: "warning", detail: `${variable} is not a URL`, hint: `unset ${variable}` };
     else if (isAmong(targetOf(url), endpoints)) {
-      yield { name, state: "ok", detail: `${variable} leads to this door` };
+      yield { name, state: "ok", detail: `${variable} names this instance` };
     } else {
       yield {
         name,
         state: "warning",
-        detail: `${variable} leads to ${url.host}, which is not this door`,
-        hint: "the door itself does not use it: to go through it, make it a transport in the configuration",
+        detail: `${variable} names ${url.host}, which is not this instance`,
+        hint: "postern ignores this variable; to use that proxy, configure a transport for it",
       };
     }
   }

@@ -5,10 +5,10 @@ import { inspectSsh, resolveChain, type SshHost } from "../ssh/mod.ts";
 import { transportReports, type Transports } from "../plan/mod.ts";
 import type { Finding } from "./doctor.ts";
 
-/** How long the ssh program may take to say its version, in ms. */
+/** The timeout for the ssh program to print its version, in ms. */
 const answersWithin = 10_000;
 
-/** Looks at what the ssh transports of a configuration need on this machine; connects to no host. */
+/** Checks the requirements of the configured ssh transports on this machine; connects to no host. */
 export async function* sshFindings(
   world: World,
   transports: Transports,
@@ -21,7 +21,7 @@ export async function* sshFindings(
       yield { name, state, detail: text, hint };
     }
     const detail = transports.plan.transports.byName.get(transport)?.transport.status?.().detail;
-    if (isUsable) yield { name, state: "ok", detail: typeof detail === "string" ? detail : "it can be used" };
+    if (isUsable) yield { name, state: "ok", detail: typeof detail === "string" ? detail : "usable" };
   }
   const around = {
     network: world.network,
@@ -31,7 +31,7 @@ export async function* sshFindings(
       const error = () =>
         new PosternError(
           "timeout",
-          `Cannot run ${command.join(" ")}: no end within ${answersWithin / 1000} s`,
+          `Cannot run ${command.join(" ")}: still running after ${answersWithin / 1000} s`,
         );
       const { clock, process } = world;
       return within(
@@ -43,7 +43,7 @@ export async function* sshFindings(
   yield* inspectSsh(await hostsOf(transports), around, { signal });
 }
 
-/** Every host on the way of a transport that can be used, or that the ssh program is to serve; each once. */
+/** Every hop of the usable transports, and of those that use the ssh program; each once. */
 async function hostsOf({ plan, ssh }: Transports): Promise<SshHost[]> {
   const hosts = new Map<string, SshHost>();
   for (const { type, settings, transport } of plan.transports.byName.values()) {

@@ -7,32 +7,32 @@ import { goNoProxy } from "./no_proxy/no_proxy_match_go.ts";
 
 export interface AcceptedProxyDeps extends UpstreamProxyDeps {
   readonly clock: Clock;
-  /** The API of the cluster: another one where its kubeconfig has changed. */
+  /** The cluster's API. Returns another object after the kubeconfig has changed. */
   readonly api: (options: { readonly signal: AbortSignal }) => Promise<KubeApi>;
 }
 
-/** What a cluster has accepted, as far as dials need it. */
+/** The parts of a cluster's accepted proxy that dials need. */
 export interface AcceptedProxies {
   readonly http: UpstreamProxy | undefined;
   readonly https: UpstreamProxy | undefined;
   readonly isDirect: (target: Target) => boolean;
 }
 
-/** The watches at one API server. */
+/** The watches on one API server. */
 interface Watching {
   readonly api: KubeApi;
   readonly stop: AbortController;
-  /** Settles once both are known. */
+  /** Resolves when both objects are known. */
   readonly ready: Promise<void>;
 }
 
-/** The texts it is made of; they change together or one by one. */
+/** The texts that define the accepted proxy; they change together or one by one. */
 interface Told {
   readonly status?: Readonly<Record<string, unknown>>;
   readonly bundle?: string;
 }
 
-/** Follows the proxy that a cluster has accepted: its status, and the bundle that is trusted where it speaks TLS. */
+/** Follows a cluster's accepted proxy: its status, and the CA bundle for TLS to the proxy. */
 export class AcceptedProxy implements AsyncDisposable {
   readonly #deps: AcceptedProxyDeps;
   readonly #tasks = new Tasks(undefined, () => {});
@@ -45,7 +45,7 @@ export class AcceptedProxy implements AsyncDisposable {
     this.#deps = deps;
   }
 
-  /** It works as far as the proxies do that it leads to. */
+  /** Reports `failing` when one of the proxies fails. */
   status(): TransportStatus {
     const proxies = [this.#accepted?.http, this.#accepted?.https].flatMap((proxy) => proxy ?? []);
     const failing = proxies.map((proxy) => proxy.status()).find(({ state }) => state === "failing");
@@ -60,7 +60,7 @@ export class AcceptedProxy implements AsyncDisposable {
     await this.#tasks[Symbol.asyncDispose]();
   }
 
-  /** What is accepted now. */
+  /** The proxies that the cluster has accepted now. */
   async known(signal: AbortSignal): Promise<AcceptedProxies> {
     try {
       await this.#ready(signal);
@@ -75,13 +75,13 @@ export class AcceptedProxy implements AsyncDisposable {
   }
 
   /**
-   * Waits until both are known; from then on it answers at once, also while a watch is being resumed. Where the
-   * kubeconfig has changed, its transport has another API server: what the former one said does not count.
+   * Waits until both objects are known. After that it returns at once, even while a watch reconnects. When
+   * the kubeconfig changes, the transport gets another API server, and answers of the former one are dropped.
    */
   async #ready(signal: AbortSignal): Promise<void> {
     const api = await this.#deps.api({ signal });
     if (this.#watching?.api !== api) {
-      this.#watching?.stop.abort(new DOMException("The cluster is another one", "AbortError"));
+      this.#watching?.stop.abort(new DOMException("The kubeconfig names another cluster", "AbortError"));
       this.#watching = this.#watch(api);
     }
     await unlessAborted(this.#watching.ready, signal);
@@ -92,7 +92,7 @@ export class AcceptedProxy implements AsyncDisposable {
     this.#accepted = undefined;
     const stop = new AbortController();
     const ready = this.#followBoth(api, stop.signal).catch((error) => {
-      // One of them alone is of no use: the next dial begins with both.
+      // One object alone is useless: the next dial starts both watches again.
       stop.abort(error);
       if (this.#watching?.stop === stop) this.#watching = undefined;
       throw error;
@@ -129,7 +129,7 @@ export class AcceptedProxy implements AsyncDisposable {
     ]);
   }
 
-  /** Holds one object; what is gone is told as undefined. */
+  /** Watches one object; passes undefined when the object is deleted. */
   async #follow(
     { api, signal: followed }: { readonly api: KubeApi; readonly signal: AbortSignal },
     { apiVersion, resource, namespace, name }: {
@@ -171,11 +171,11 @@ export class AcceptedProxy implements AsyncDisposable {
       if (url === "") return undefined;
       const settings = settingsOf(url);
       if (settings) return new UpstreamProxy(settings, { ...this.#deps, caText: bundle });
-      // Not quoted: it may hold a password.
+      // The message does not quote the URL: it may hold a password.
       throw new PosternError(
         "config",
-        `Cannot use status.${key} of the cluster's Proxy: it is no URL of a proxy`,
-        { hint: "see what is wrong with it: postern egress check --live" },
+        `Cannot use status.${key} of the cluster's Proxy: it is not a proxy URL`,
+        { hint: "find the problem with: postern egress check --live" },
       );
     };
     return {
@@ -186,7 +186,7 @@ export class AcceptedProxy implements AsyncDisposable {
   }
 }
 
-/** Reads a cluster's no-proxy list as its consumers do, by Go's rules. */
+/** Reads a cluster's no-proxy list by Go's rules, as its consumers do. */
 function directBy(list: string): (target: Target) => boolean {
   const isDirect = goNoProxy(list);
   return ({ host, port }) =>
@@ -198,7 +198,10 @@ function directBy(list: string): (target: Target) => boolean {
     });
 }
 
-/** An accepted URL may have a path, which means nothing, and a user without a password, or a password alone. */
+/**
+ * Reads an accepted URL. It may have a path, which has no meaning, a user without a password, or only a
+ * password.
+ */
 function settingsOf(text: string): ProxySettings | undefined {
   const url = URL.parse(text);
   const scheme = url?.protocol === "http:" ? "http" : url?.protocol === "https:" ? "https" : undefined;
@@ -207,7 +210,7 @@ function settingsOf(text: string): ProxySettings | undefined {
   return {
     scheme,
     ...proxyTarget(url),
-    // What is no escape means itself, as Go has it.
+    // Keeps an invalid escape as it is, like Go.
     ...((username !== "" || password !== "") && {
       user: percentDecoded(username) ?? username,
       password: percentDecoded(password) ?? password,

@@ -2,17 +2,17 @@ import { bundleKey } from "./ca_bundle.ts";
 import { installedCaName } from "./install_config.ts";
 import type { ProxySpec, ProxyStatus } from "./proxy_spec.ts";
 
-/** What a cluster begins with. */
+/** The input of a cluster's first objects. */
 export interface BootstrapParts {
   readonly spec: ProxySpec;
   readonly status: ProxyStatus;
-  /** The certificates to trust, in PEM, where there are some. */
+  /** The certificates to trust, in PEM; undefined when there are none. */
   readonly trustBundle: string | undefined;
-  /** They and the system's. */
+  /** The trust bundle merged with the system's certificates. */
   readonly merged: string;
 }
 
-/** The objects that a cluster begins with: the proxy with spec and status, its CA, the merged bundle. */
+/** A new cluster's objects: the proxy with spec and status, its CA, the merged bundle. */
 export function bootstrapManifests({ spec, status, trustBundle, merged }: BootstrapParts): unknown[] {
   const configMap = (namespace: string, name: string, text: string) => ({
     apiVersion: "v1",
@@ -33,14 +33,14 @@ export function bootstrapManifests({ spec, status, trustBundle, merged }: Bootst
   ];
 }
 
-/** The environment file of a node's services, with the variables that are not empty. */
+/** The environment file for a node's services, without empty variables. */
 export function environmentFile({ httpProxy, httpsProxy, noProxy }: ProxyStatus): string {
   const variables = [["HTTP_PROXY", httpProxy], ["HTTPS_PROXY", httpsProxy], ["NO_PROXY", noProxy]] as const;
   return variables.filter(([, value]) => value !== "").map(([name, value]) => `${name}=${quoted(value)}\n`)
     .join("");
 }
 
-/** As systemd reads such a file (systemd.exec, EnvironmentFile); a percent sign is itself there. */
+/** Quotes a value for systemd (systemd.exec, EnvironmentFile), which does not expand percent signs there. */
 function quoted(value: string): string {
   if (/^[A-Za-z0-9_.,:/@%~+*=?&[\]-]*$/.test(value)) return value;
   return `"${value.replace(/["\\`$]/g, "\\$&")}"`;

@@ -3,13 +3,13 @@ import { counted, pemBlock } from "../core/mod.ts";
 import { inspectCertificate } from "./certificate.ts";
 import { hasTextBehind, type PemBlock, pemBlocks } from "./pem_blocks.ts";
 
-/** The key of a ConfigMap that has a bundle. */
+/** The ConfigMap key that holds the bundle. */
 export const bundleKey = "ca-bundle.crt";
 
-/** The most bytes that the values of a ConfigMap may have together. */
+/** The maximum total size of a ConfigMap's values, in bytes. */
 export const configMapLimit = 1024 * 1024;
 
-/** Why a bundle cannot be used, in one word. */
+/** Why a bundle is unusable, as a one-word code. */
 export type CaReason =
   | "MapMissing"
   | "KeyMissing"
@@ -20,29 +20,29 @@ export type CaReason =
   | "TextBehind"
   | "TooLarge";
 
-/** What is wrong with a bundle, to be read after its name. */
+/** Why a bundle is unusable. The message continues a sentence that begins with the bundle's name. */
 export interface CaProblem {
   readonly reason: CaReason;
   readonly message: string;
 }
 
-/** A certificate of a bundle. */
+/** One certificate of a bundle. */
 export interface CaCertificate {
-  /** Its bytes in base64: what tells it from others. */
+  /** The DER bytes in base64; they identify the certificate. */
   readonly base64: string;
   readonly subject: string;
 }
 
-/** What a text of certificates holds. */
+/** The certificates of a PEM text. */
 export interface CaBundle {
-  /** In order, each once. */
+  /** In the order of the text, without duplicates. */
   readonly certificates: readonly CaCertificate[];
-  /** Any of them makes the bundle unusable. */
+  /** A single problem makes the bundle unusable. */
   readonly problems: readonly CaProblem[];
   readonly warnings: readonly string[];
 }
 
-/** The text of a bundle in a ConfigMap, or why there is none. */
+/** Reads the bundle's text from a ConfigMap, or says why it cannot. */
 export function bundleTextOf(
   configMap: unknown,
 ): { readonly text: string } | { readonly problem: CaProblem } {
@@ -53,15 +53,15 @@ export function bundleTextOf(
 }
 
 export interface CaOptions {
-  /** By which a certificate has expired or not. */
+  /** The time at which validity is checked. */
   readonly now: Date;
-  /** Takes no text behind the last block, as the installer does not. */
+  /** Rejects text after the last block, like the installer. */
   readonly refusesTextBehind?: boolean;
 }
 
 /**
- * Reads certificates that a user trusts. Only certificates are taken: a private key is dropped with a
- * warning, a block that should be a certificate and is none makes the whole unusable.
+ * Reads the certificates that a user trusts. Drops a private key with a warning. A malformed certificate
+ * block makes the whole bundle unusable.
  */
 export async function readCaBundle(
   text: string,
@@ -74,7 +74,7 @@ export async function readCaBundle(
   });
   if (text === "") return fail("Empty", "is empty");
   if (text.length > configMapLimit) return fail("TooLarge", tooLarge(text.length));
-  if (text.trim() === "") return fail("Blank", "has nothing but blanks");
+  if (text.trim() === "") return fail("Blank", "contains only whitespace");
   const certificates = new Map<string, CaCertificate>();
   const problems: CaProblem[] = [];
   const warnings: string[] = [];
@@ -88,7 +88,7 @@ export async function readCaBundle(
     if (!certificate || block.base64 === undefined) {
       problems.push({
         reason: "BrokenCertificate",
-        message: `has a certificate on line ${block.line} that cannot be read`,
+        message: `has an unreadable certificate on line ${block.line}`,
       });
     } else if (!certificates.has(block.base64)) {
       certificates.set(block.base64, { base64: block.base64, subject: certificate.subject });
@@ -100,16 +100,16 @@ export async function readCaBundle(
   if (refusesTextBehind && hasTextBehind(text)) {
     problems.push({
       reason: "TextBehind",
-      message: "has text behind its last block: the installer refuses it",
+      message: "has text after its last block: the installer rejects it",
     });
   }
   if (certificates.size === 0 && problems.length === 0) {
-    problems.push({ reason: "NoCertificate", message: "has no certificate" });
+    problems.push({ reason: "NoCertificate", message: "contains no certificate" });
   }
   return { certificates: [...certificates.values()], problems: told(problems), warnings: told(warnings) };
 }
 
-/** Reads the system's certificates: what cannot be read there is left out, as every client does. */
+/** Reads the system's certificates; skips unreadable ones, as every client does. */
 export async function readSystemBundle(texts: readonly string[]): Promise<readonly CaCertificate[]> {
   const certificates = new Map<string, CaCertificate>();
   for (const { kind, base64, hasHeaders } of texts.flatMap(pemBlocks)) {
@@ -120,7 +120,7 @@ export async function readSystemBundle(texts: readonly string[]): Promise<readon
   return [...certificates.values()];
 }
 
-/** The bundle that everybody gets: the user's certificates, then the system's, each once. */
+/** Merges the user's certificates with the system's, user's first, without duplicates. */
 export function mergedBundle(
   user: readonly CaCertificate[],
   system: readonly CaCertificate[],
@@ -134,24 +134,24 @@ export function mergedBundle(
 }
 
 function tooLarge(size: number): string {
-  return `has ${size} bytes with all its certificates: a ConfigMap takes ${configMapLimit}`;
+  return `is ${size} bytes long: a ConfigMap holds at most ${configMapLimit}`;
 }
 
-/** Why a block is not taken although it breaks nothing. */
+/** Why a block is skipped without making the bundle unusable. */
 function skippedBecause({ kind, hasHeaders, base64 }: PemBlock): string | undefined {
   if (kind.endsWith("PRIVATE KEY")) {
-    return "a private key is left out: whoever may read the ConfigMap has it, so remove it and make a new one";
+    return "skipped a private key: everyone with access to the ConfigMap can read it; remove it and create a new key";
   }
   if (kind !== "CERTIFICATE") {
-    return `a block of kind ${JSON.stringify(kind)} is left out: it is no certificate`;
+    return `skipped a block of type ${JSON.stringify(kind)}: it is not a certificate`;
   }
   if (hasHeaders && base64 === undefined) {
-    return "a certificate with fields before its bytes is left out: clients pass over such blocks";
+    return "skipped a certificate with PEM headers: clients ignore such blocks";
   }
   return undefined;
 }
 
-/** How many findings of one bundle are told. */
+/** The maximum number of findings reported for one bundle. */
 const mostTold = 20;
 
 function told(warnings: readonly string[]): readonly string[];
@@ -159,7 +159,7 @@ function told(problems: readonly CaProblem[]): readonly CaProblem[];
 function told(list: readonly (string | CaProblem)[]): readonly (string | CaProblem)[] {
   const rest = list.length - mostTold;
   if (rest <= 0) return list;
-  const more = `and ${counted(rest, "more finding")} like these`;
+  const more = `and ${counted(rest, "similar finding")}`;
   const last = list[mostTold];
   return [...list.slice(0, mostTold), typeof last === "object" ? { ...last, message: more } : more];
 }

@@ -1,15 +1,15 @@
 import { decodeBase64 } from "../core/mod.ts";
 import type { X509Certificate } from "node:crypto";
 
-/** What is told of a certificate. */
+/** The facts that messages mention about a certificate. */
 export interface Certificate {
-  /** Its name on one line. */
+  /** The subject name on one line. */
   readonly subject: string;
-  /** Why it may not do what it is trusted for, each to be read after its name. */
+  /** Why clients may not trust the certificate. Each text continues a sentence that begins with its name. */
   doubts(now: Date): string[];
 }
 
-/** Reads a certificate in base64; undefined for what is none. */
+/** Reads a certificate in base64; undefined when it is malformed. */
 export async function inspectCertificate(base64: string): Promise<Certificate | undefined> {
   const bytes = decodeBase64(base64);
   if (!bytes || !isOneSequence(bytes)) return undefined;
@@ -18,14 +18,14 @@ export async function inspectCertificate(base64: string): Promise<Certificate | 
   try {
     certificate = new X509Certificate(bytes);
   } catch {
-    // Its own words name tags of DER, which help nobody.
+    // The error names DER tags, which do not help the user.
     return undefined;
   }
   const subject = subjectOf(certificate);
   return { subject, doubts: (now) => doubtsOf(certificate, now) };
 }
 
-/** Whether the bytes are one DER sequence and nothing after it (X.690, section 8.1.3). */
+/** Whether the bytes are exactly one DER sequence (X.690, section 8.1.3). */
 function isOneSequence(bytes: Uint8Array): boolean {
   if (bytes[0] !== 0x30) return false;
   const first = bytes[1] ?? 0;
@@ -37,17 +37,17 @@ function isOneSequence(bytes: Uint8Array): boolean {
 }
 
 function subjectOf({ subject }: X509Certificate): string {
-  // The most telling part is the common name; without one the whole name stands, without line breaks.
+  // Prefer the common name; without one, use the whole name on one line.
   const name = /^CN=(.*)$/m.exec(subject)?.[1] ?? subject.trim().split("\n").join(", ");
   return JSON.stringify(name.slice(0, 100));
 }
 
 function doubtsOf(certificate: X509Certificate, now: Date): string[] {
   const doubts: string[] = [];
-  if (Date.parse(certificate.validTo) < now.getTime()) doubts.push(`has expired: ${certificate.validTo}`);
+  if (Date.parse(certificate.validTo) < now.getTime()) doubts.push(`expired on ${certificate.validTo}`);
   if (Date.parse(certificate.validFrom) > now.getTime()) {
     doubts.push(`is not valid before ${certificate.validFrom}`);
   }
-  if (!certificate.ca) doubts.push("is no CA: what it signed is not trusted");
+  if (!certificate.ca) doubts.push("is not a CA certificate: clients do not trust what it signed");
   return doubts;
 }

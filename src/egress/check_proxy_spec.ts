@@ -8,13 +8,13 @@ import { parseRequestUri } from "./no_proxy/request_uri.ts";
 import { type RequestOrigin, requestOrigin } from "./no_proxy/request_origin.ts";
 
 export interface CheckOptions {
-  /** Networks inside of the cluster, where no proxy can be: of Services, of pods, of the network's own links. */
+  /** The cluster's Service, pod and internal networks. A proxy cannot have an address there. */
   readonly clusterNetworks?: readonly string[];
-  /** Checks as the installer does, which takes no spaces in the list of what goes past the proxy. */
+  /** Rejects spaces in the no-proxy list, like the installer. */
   readonly refusesSpaces?: boolean;
 }
 
-/** Checks a whole spec: every problem and every warning at once, each by its field. */
+/** Checks a whole spec and returns every problem and warning with its field. */
 export function checkProxySpec(spec: ProxySpec, options: CheckOptions = {}): SpecReport {
   const { httpProxy = "", httpsProxy = "", noProxy = "", readinessEndpoints = [] } = spec;
   const problems: SpecProblem[] = [];
@@ -24,7 +24,7 @@ export function checkProxySpec(spec: ProxySpec, options: CheckOptions = {}): Spe
     warnings.push(...report.warnings);
   };
   if (httpProxy === "" && httpsProxy === "" && noProxy !== "") {
-    const message = "must stand beside a proxy: set httpProxy or httpsProxy, or leave it empty";
+    const message = "needs a proxy: set httpProxy or httpsProxy, or leave noProxy empty";
     problems.push({ path: ["spec", "noProxy"], reason: "ProxyMissing", message });
   }
   take(checkNoProxy(noProxy, options));
@@ -33,7 +33,7 @@ export function checkProxySpec(spec: ProxySpec, options: CheckOptions = {}): Spe
   if (httpsProxy !== "") take(checkProxy(httpsProxy, "httpsProxy", { ...options, noProxy, isDirect }));
   if (isWithoutProxy(spec)) {
     if (readinessEndpoints.length > 0) {
-      const message = "are not asked: there is no proxy to ask them through";
+      const message = "are never probed: the spec names no proxy";
       warnings.push({ path: ["spec", "readinessEndpoints"], reason: "NeverProbed", message });
     }
   } else {
@@ -54,14 +54,14 @@ function checkProxy(text: string, field: ProxyField, context: ProxyContext): Spe
   const path = ["spec", field];
   const network = insideNetwork(place, context.clusterNetworks ?? []);
   if (network !== undefined) {
-    const message = `must be outside of the cluster: ${place.host} lies in its network ${network}`;
+    const message = `must be outside the cluster: ${place.host} is in the cluster's network ${network}`;
     return { problems: [{ path, reason: "ProxyInsideCluster", message }], warnings };
   }
-  // What is direct without any list is no matter of this one, and "*" has its own warning.
+  // Go connects to loopback directly without any list, and "*" has a separate warning.
   const target = targetOf(place);
   const isListed = context.noProxy !== "*" && context.isDirect(target) && !goNoProxy("")(target);
   if (!isListed) return { problems: [], warnings };
-  const message = `is listed in noProxy: requests to ${place.host} itself go past it`;
+  const message = `is listed in noProxy: requests to ${place.host} itself bypass the proxy`;
   return { problems: [], warnings: [...warnings, { path, reason: "ProxyListed", message }] };
 }
 
@@ -99,16 +99,17 @@ function checkEndpoint(
   if (endpointProxy(url, spec) === "") {
     return fail(
       "EndpointWithoutProxy",
-      "must begin with https://, or httpProxy must be set: http requests do not go through httpsProxy",
+      "must begin with https:// unless httpProxy is set: httpsProxy serves no http requests",
     );
   }
   const target = requestOrigin(url);
   if (!target || !isDirect(target)) return { problems: [], warnings: [] };
-  const message = "is asked through the proxy although noProxy lists it, or every client goes there directly";
+  const message =
+    "is probed through the proxy, although clients connect to it directly (noProxy or loopback)";
   return { problems: [], warnings: [{ path, reason: "EndpointListed", message }] };
 }
 
-/** The proxy that an endpoint is asked through: `httpsProxy` for https where it is set, else `httpProxy`. */
+/** The proxy for an endpoint: `httpsProxy` for https if it is set, otherwise `httpProxy`. */
 export function endpointProxy(url: string, { httpProxy = "", httpsProxy = "" }: ProxySpec): string {
   return /^https:/i.test(url) && httpsProxy !== "" ? httpsProxy : httpProxy;
 }

@@ -5,13 +5,13 @@ import type { SpecProblem, SpecReason } from "./proxy_spec.ts";
 /** The two fields of a spec that name a proxy. */
 export type ProxyField = "httpProxy" | "httpsProxy";
 
-/** The schemes that each field may have; clients speak plain HTTP to a proxy for http requests. */
+/** The allowed schemes of each field. Clients speak plain HTTP to a proxy for http requests. */
 const schemes: Readonly<Record<ProxyField, readonly string[]>> = {
   httpProxy: ["http"],
   httpsProxy: ["http", "https"],
 };
 
-/** A proxy as its URL names it. */
+/** The parts of a proxy's URL. */
 export interface ProxyPlace {
   readonly scheme: "http" | "https";
   /** Without brackets. */
@@ -20,7 +20,7 @@ export interface ProxyPlace {
   readonly credentials?: { readonly user: string; readonly password: string };
 }
 
-/** Checks the URL of a proxy: its place, or what is wrong with it (table U). No message quotes it. */
+/** Checks a proxy's URL and returns its parts or a problem (table U). No message quotes the URL. */
 export function checkProxyUrl(
   text: string,
   field: ProxyField,
@@ -39,21 +39,21 @@ export function checkProxyUrl(
   }
   if (!isAllowed(uri, allowed)) return fail("SchemeNotAllowed", schemeMessage(uri, begins, field));
   if (uri.host === "") {
-    const why = uri.isOpaque ? `: write // behind "${uri.scheme}:"` : "";
+    const why = uri.isOpaque ? `: write // after "${uri.scheme}:"` : "";
     return fail("HostMissing", `must have a host${why}`);
   }
   const port = uri.port === undefined || uri.port === "" ? defaultPort(uri.scheme) : Number(uri.port);
   if (port < 1 || port > 65535) return fail("PortOutOfRange", "must have a port from 1 to 65535");
   const warnings: SpecProblem[] = [];
   if (uri.port === "") {
-    const message = `has a colon and no port behind it: clients take ${port}, or refuse the URL`;
+    const message = `has a colon without a port: clients use port ${port}, or reject the URL`;
     warnings.push({ path: ["spec", field], reason: "ClientsDisagree", message });
   }
   const { scheme, host } = uri;
   return { place: { scheme, host, port, ...credentialsOf(uri) }, warnings };
 }
 
-/** The place of a proxy that was accepted; undefined for what was not. */
+/** The parts of an accepted proxy's URL; undefined when the URL is invalid. */
 export function proxyPlace(text: string): ProxyPlace | undefined {
   const checked = checkProxyUrl(text, "httpsProxy");
   return "place" in checked ? checked.place : undefined;
@@ -71,13 +71,13 @@ function defaultPort(scheme: "http" | "https"): number {
 }
 
 function schemeMessage({ scheme, isOpaque }: RequestUri, begins: string, field: ProxyField): string {
-  // "proxy.example:3128": what stands before the colon is the host. It may also be a user, so it is not quoted.
-  if (isOpaque) return `must begin with ${begins}: a name before the first colon is taken for the scheme`;
+  // In "proxy.example:3128" the host is before the colon. A user name may also be there, so do not quote it.
+  if (isOpaque) return `must begin with ${begins}: clients read a name before the first colon as the scheme`;
   if (scheme === "") return `must begin with ${begins}`;
   if (scheme === "https" && field === "httpProxy") {
-    return `must begin with ${begins}: clients speak no TLS to the proxy for http requests`;
+    return `must begin with ${begins}: clients do not use TLS to the proxy for http requests`;
   }
-  return `must begin with ${begins}: "${scheme}" is no scheme that clients of a cluster's proxy share`;
+  return `must begin with ${begins}: not all clients in a cluster support "${scheme}" proxies`;
 }
 
 function credentialsOf({ userinfo }: RequestUri): Pick<ProxyPlace, "credentials"> {
@@ -85,7 +85,7 @@ function credentialsOf({ userinfo }: RequestUri): Pick<ProxyPlace, "credentials"
   const colon = userinfo.indexOf(":");
   const user = colon < 0 ? userinfo : userinfo.slice(0, colon);
   const password = colon < 0 ? "" : userinfo.slice(colon + 1);
-  // The escapes are well-formed; where their bytes are no UTF-8 they are sent as they were written.
+  // The escapes are well-formed. If their bytes are not UTF-8, clients send them as written.
   return {
     credentials: { user: percentDecoded(user) ?? user, password: percentDecoded(password) ?? password },
   };

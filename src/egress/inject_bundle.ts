@@ -1,10 +1,10 @@
 import { isMapping } from "../config/mod.ts";
 import { bundleKey } from "./ca_bundle.ts";
 
-/** The label that asks for the bundle; only with the text `true`. */
+/** The label that requests the bundle; its value must be `true`. */
 export const injectBundleLabel = "config.openshift.io/inject-trusted-cabundle";
 
-/** Whether a ConfigMap asks for the bundle. */
+/** Whether a ConfigMap requests the bundle. */
 export function wantsBundle(configMap: unknown): boolean {
   const metadata = isMapping(configMap) ? configMap["metadata"] : undefined;
   const labels = isMapping(metadata) ? metadata["labels"] : undefined;
@@ -12,8 +12,8 @@ export function wantsBundle(configMap: unknown): boolean {
 }
 
 /**
- * What to apply so that a ConfigMap has the bundle: our one key and nothing else, for a server-side apply that leaves
- * all others alone. Undefined where it has it already or did not ask (what was injected stays).
+ * The server-side apply that puts the bundle into a ConfigMap; it touches only our key. Undefined when the
+ * ConfigMap already has the bundle or does not request it (an injected bundle stays).
  */
 export function bundleInjection(
   configMap: unknown,

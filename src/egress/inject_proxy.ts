@@ -1,15 +1,15 @@
 import { isMapping, type Mapping } from "../config/mod.ts";
 import type { ProxyStatus } from "./proxy_spec.ts";
 
-/** The annotation that names the containers which get the proxy's variables. */
+/** The annotation that names the containers for the proxy's variables. */
 export const injectProxyAnnotation = "config.openshift.io/inject-proxy";
 
-/** The annotation by which we remember where we have put variables, so that exactly those can be taken away. */
+/** The annotation that records the containers with our variables, so that we remove only those. */
 export const injectedAnnotation = "egress.postern/injected-into";
 
-/** A workload with its variables as they have to be, or why it is left as it is. */
+/** A workload with the proxy's variables, or the reasons why it stays unchanged. */
 export interface ProxyInjection {
-  /** The whole object; the one that was given where nothing changes. */
+  /** The whole object; the same one when nothing changes. */
   readonly object: unknown;
   readonly isChanged: boolean;
   /** Why nothing was injected. */
@@ -17,10 +17,10 @@ export interface ProxyInjection {
   readonly warnings: readonly string[];
 }
 
-/** Deployments, DaemonSets and StatefulSets are alike in all that matters here. */
 /**
- * Puts HTTP_PROXY, HTTPS_PROXY and NO_PROXY into the containers that an annotation names, and takes them out of those
- * that we put them into before. A variable that is there is replaced; an empty one is left out.
+ * Sets HTTP_PROXY, HTTPS_PROXY and NO_PROXY in the annotated containers, and removes them from containers
+ * that we changed earlier. Replaces existing variables and omits empty ones. Deployments, DaemonSets and
+ * StatefulSets have the same structure here.
  */
 export function injectProxy(workload: unknown, status: ProxyStatus): ProxyInjection {
   const unchanged = { object: workload, isChanged: false, problems: [], warnings: [] };
@@ -37,7 +37,7 @@ export function injectProxy(workload: unknown, status: ProxyStatus): ProxyInject
     const message = `${injectProxyAnnotation} names ${
       unknown.map((name) => JSON.stringify(name)).join(", ")
     }, ` +
-      "which is no container of it";
+      "but the pod has no such container";
     if (!isOff) return { ...unchanged, problems: [message] };
     return { ...rewritten(workload, { podSpec, named: [], before, variables }), warnings: [message] };
   }
@@ -58,7 +58,7 @@ interface Wanted {
 
 const variableNames = ["HTTP_PROXY", "HTTPS_PROXY", "NO_PROXY"];
 
-/** The variables to set: none without a proxy, since a list alone says nothing. */
+/** The variables to set; none without a proxy, since a no-proxy list alone has no effect. */
 function variablesOf({ httpProxy, httpsProxy, noProxy }: ProxyStatus): Variable[] {
   const values = [httpProxy, httpsProxy, noProxy];
   return variableNames.flatMap((name, index) => {
@@ -67,7 +67,9 @@ function variablesOf({ httpProxy, httpsProxy, noProxy }: ProxyStatus): Variable[
   });
 }
 
-/** Kubernetes expands `$(NAME)` in a value and reads `$$` as one dollar: a password may hold either. */
+/**
+ * Escapes dollars, which a password may contain: Kubernetes expands `$(NAME)` and reads `$$` as one dollar.
+ */
 function unexpanded(value: string): string {
   return /\$[$(]/.test(value) ? value.replaceAll("$", "$$$$") : value;
 }
@@ -109,7 +111,7 @@ function rewritten(workload: Mapping, wanted: Wanted): ProxyInjection {
   return { object, isChanged: true, problems: [], warnings: [] };
 }
 
-/** A container with exactly these of the three variables; the same one where it has them already. */
+/** A container with exactly these of the three variables; the same object when nothing changes. */
 function withVariables(container: Mapping, variables: readonly Variable[]): Mapping {
   const written = container["env"];
   const env: readonly unknown[] = Array.isArray(written) ? written : [];
@@ -117,7 +119,7 @@ function withVariables(container: Mapping, variables: readonly Variable[]): Mapp
   const kept = env.flatMap((entry) => {
     const name = isMapping(entry) ? entry["name"] : undefined;
     if (typeof name !== "string" || !variableNames.includes(name)) return [entry];
-    // The first of several takes the value, where it stands; the others go.
+    // The first duplicate gets the value at its position; the others are removed.
     const variable = left.get(name);
     left.delete(name);
     if (!variable) return [];
@@ -140,7 +142,7 @@ function unknownContainers(podSpec: Mapping, named: readonly string[]): string[]
   return named.filter((name) => !there.includes(name));
 }
 
-/** A comma list of names, trimmed, each once. */
+/** Reads a comma-separated list of names, trimmed and without duplicates. */
 function namesOf(value: unknown): string[] {
   if (typeof value !== "string") return [];
   return [...new Set(value.split(",").map((name) => name.trim()).filter((name) => name !== ""))];

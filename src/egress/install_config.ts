@@ -2,22 +2,22 @@ import { asMapping, asText, isMapping, type Mapping } from "../config/mod.ts";
 import { type PlatformFacts, readInstallFacts } from "./platform_facts.ts";
 import { isWithoutProxy, type ProxySpec, readProxySpec, type SpecProblem } from "./proxy_spec.ts";
 
-/** What an install-config says of the proxy and of the cluster that is to be. */
+/** The facts in an install-config about the proxy and the future cluster. */
 export interface InstallConfig {
   readonly spec: ProxySpec;
-  /** Fields of another type, by their place in the install-config. */
+  /** Fields with a wrong type, with their paths in the install-config. */
   readonly problems: readonly SpecProblem[];
   readonly facts: PlatformFacts;
-  /** Certificates to trust, as they stand there. */
+  /** The certificates to trust, unparsed. */
   readonly trustBundle: string | undefined;
-  /** Where no proxy can be: the networks of pods, of Services and of the links between nodes. */
+  /** The pod, Service and inter-node networks. A proxy cannot have an address there. */
   readonly clusterNetworks: readonly string[];
 }
 
-/** The ConfigMap that the installer puts the certificates of an install-config into. */
+/** The ConfigMap in which the installer stores an install-config's certificates. */
 export const installedCaName = "user-ca-bundle";
 
-/** What the installer takes where nothing is written. */
+/** The installer's defaults. */
 const defaults = {
   clusterNetwork: "10.128.0.0/14",
   serviceNetwork: "172.30.0.0/16",
@@ -25,7 +25,7 @@ const defaults = {
   joinNetworks: ["100.64.0.0/16", "fd98::/64"],
 } as const;
 
-/** The platforms of an install-config by the names that a cluster has for them. */
+/** Maps an install-config's platform to the cluster's name for it. */
 const platforms: Readonly<Record<string, string>> = {
   aws: "AWS",
   azure: "Azure",
@@ -40,7 +40,7 @@ const platforms: Readonly<Record<string, string>> = {
   vsphere: "VSphere",
 };
 
-/** Reads an install-config that was parsed already; `ca` stands in the place of its certificates. */
+/** Reads a parsed install-config; `ca` replaces its certificates. */
 export function readInstallConfig(
   config: unknown,
   { ca }: { readonly ca?: string | undefined } = {},
@@ -79,7 +79,7 @@ export function readInstallConfig(
   };
 }
 
-/** `api-int.NAME.DOMAIN`; empty where one of the two is missing, for the list to complain of. */
+/** `https://api-int.NAME.DOMAIN:6443`; empty when a part is missing, which the list reports. */
 function internalApi(fields: Mapping): string {
   const name = asText(asMapping(fields["metadata"])["name"]) ?? "";
   const domain = asText(fields["baseDomain"]) ?? "";

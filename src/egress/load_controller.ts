@@ -1,4 +1,4 @@
-/** The controller: loaded by the command that runs it. */
+/** Loads the controller; only its command needs it. */
 export function loadEgressController(): Promise<typeof import("./controller/mod.ts")> {
   return import("./controller/mod.ts");
 }

@@ -1,25 +1,25 @@
 /** One block of a PEM text. */
 export interface PemBlock {
-  /** `CERTIFICATE`, `PRIVATE KEY` and others. */
+  /** The block's type: `CERTIFICATE`, `PRIVATE KEY` and others. */
   readonly kind: string;
-  /** The bytes in base64 without line breaks; undefined when the block has no end or holds something else. */
+  /** The bytes in base64 without line breaks; undefined when the block has no end or is malformed. */
   readonly base64?: string;
-  /** Fields such as `Proc-Type` stand before the bytes, by which readers of certificates pass over a block. */
+  /** The block has headers such as `Proc-Type`; certificate readers skip such blocks. */
   readonly hasHeaders: boolean;
-  /** The line that it begins on, from 1. */
+  /** The number of its first line, from 1. */
   readonly line: number;
 }
 
 const begin = /^-----BEGIN ([^\r\n]{1,100}?)-----\s*$/;
 
-/** Whether something but blanks stands behind the last block of a text. */
+/** Whether text follows the last block. */
 export function hasTextBehind(text: string): boolean {
   const last = text.lastIndexOf("-----END ");
   const line = text.indexOf("\n", last);
   return last >= 0 && line >= 0 && text.slice(line).trim() !== "";
 }
 
-/** The blocks of a text in order (RFC 7468); what stands between them is passed over. */
+/** The blocks of a text in order (RFC 7468); skips text between them. */
 export function pemBlocks(text: string): PemBlock[] {
   const blocks: PemBlock[] = [];
   const lines = text.split("\n");
@@ -34,7 +34,7 @@ export function pemBlocks(text: string): PemBlock[] {
   return blocks;
 }
 
-/** Where a block ends, or the next one begins without it, or the text is over. */
+/** The line where a block ends: its END line, the next BEGIN line, or the end of the text. */
 function endOf(lines: readonly string[], start: number, kind: string): number {
   let at = start;
   while (at < lines.length && !isEnd(lines[at] ?? "", kind) && !begin.test(lines[at] ?? "")) at++;

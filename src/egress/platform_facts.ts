@@ -1,44 +1,47 @@
 import { isMapping, type Mapping } from "../config/mod.ts";
 
-/** What a cluster says of itself, as far as the automatic list needs it. */
+/** The facts about a cluster that the automatic list needs. */
 export interface PlatformFacts {
   readonly infrastructure: InfrastructureFacts;
   readonly network: NetworkFacts;
   readonly install: InstallFacts;
 }
 
-/** Of `Infrastructure/cluster`, its status. */
+/** From the status of `Infrastructure/cluster`. */
 export interface InfrastructureFacts {
-  /** The URL of the API server inside of the cluster. */
+  /** The URL of the API server inside the cluster. */
   readonly internalApi: string;
-  /** `AWS`, `Azure`, `GCP`, `OpenStack`, `BareMetal`, `VSphere`, `None` and others; absent where the status has none. */
+  /**
+   * `AWS`, `Azure`, `GCP`, `OpenStack`, `BareMetal`, `VSphere`, `None` and others; absent if the status has
+   * none.
+   */
   readonly platform?: string | undefined;
-  /** Absent where the status has no part of its own for AWS. */
+  /** Absent if the status has no AWS section. */
   readonly aws?: { readonly region: string };
   readonly azure?: { readonly cloudName: string; readonly armEndpoint: string };
-  /** Where etcd's names are, as clusters said it once. */
+  /** The domain of etcd's names, which old clusters report. */
   readonly etcdDomain?: string;
-  /** The control plane runs in another cluster. */
+  /** Whether the control plane runs in another cluster. */
   readonly isHosted: boolean;
 }
 
-/** Of `Network/cluster`, its status. */
+/** From the status of `Network/cluster`. */
 export interface NetworkFacts {
   readonly serviceNetworks: readonly string[];
   readonly clusterNetworks: readonly string[];
 }
 
-/** Of the install-config: what machines there are. */
+/** From the install-config: the machines. */
 export interface InstallFacts {
-  /** The former field with one network. */
+  /** The deprecated field for a single network. */
   readonly machineCidr?: string;
   readonly machineNetworks: readonly string[];
   readonly controlPlaneReplicas?: number;
-  /** Networks of the links between nodes, which no proxy may lie in. */
+  /** The networks between the nodes; no proxy may be there. */
   readonly joinNetworks?: readonly string[];
 }
 
-/** Reads `Infrastructure/cluster`, whatever it holds: what is missing is for the list to complain of. */
+/** Reads `Infrastructure/cluster`; the list reports missing values. */
 export function readInfrastructure(object: unknown): InfrastructureFacts {
   const status = part(object, "status");
   const platformStatus = part(status, "platformStatus");
@@ -67,7 +70,7 @@ export function readNetwork(object: unknown): NetworkFacts {
   };
 }
 
-/** Reads an install-config that was parsed already: the text of its YAML is for `parseDocument`. */
+/** Reads an install-config that `parseDocument` has parsed. */
 export function readInstallFacts(config: unknown): InstallFacts {
   const networking = part(config, "networking");
   const machineCidr = textOf(networking, "machineCIDR");
@@ -97,7 +100,7 @@ function texts(value: unknown): string[] {
   return items.map((item) => typeof item === "string" ? item : "");
 }
 
-/** The `cidr` of each item; an item without one is an empty text, so that it can be complained of. */
+/** The `cidr` of each item; empty when missing, so that the list can report it. */
 function cidrs(value: unknown): string[] {
   const items: readonly unknown[] = Array.isArray(value) ? value : [];
   return items.map((item) => isMapping(item) ? textOf(item, "cidr") : "");

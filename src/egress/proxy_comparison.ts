@@ -6,33 +6,34 @@ import { goNoProxy } from "./no_proxy/no_proxy_match_go.ts";
 import type { ProxyStatus } from "./proxy_spec.ts";
 import { requestOrigin } from "./no_proxy/request_origin.ts";
 
-/** Whether a URL answers, with the proxy and without it, and whether that agrees with the list. */
+/** Whether a URL responds with and without the proxy, and whether the no-proxy list agrees. */
 export interface ProxyComparison {
   readonly isListed: boolean;
   readonly direct: PathResult;
   readonly proxied: PathResult;
-  /** What is wrong, where something is: one of four sentences. */
+  /** The problem, if there is one: one of four sentences. */
   readonly problem?: string;
   readonly hint?: string;
 }
 
-/** What came of one way. No text in it holds a password. */
+/** The result of one attempt. No text in it holds a password. */
 export interface PathResult {
   readonly isReached: boolean;
-  /** What was answered, or why nothing was. */
+  /** The response or the error. */
   readonly says: string;
 }
 
 export interface ProxyComparisonOptions {
   readonly signal: AbortSignal;
   readonly ca?: string;
-  /** For each way, in ms; 5 s unless told. */
+  /** Timeout of each attempt in ms (default: 5000). */
   readonly timeout?: number;
 }
 
 /**
- * Asks for a URL with and without the proxy, both at once, and compares with what its list says as Go reads it: only a
- * status of 200 to 299 counts. Undefined where no proxy would be asked, or the URL has no host.
+ * Requests a URL with and without the proxy at the same time, and compares the results with the no-proxy list
+ * under Go's rules. Only a status of 200 to 299 counts. Undefined when no proxy applies or the URL has no
+ * host.
  */
 export async function compareWithProxy(
   url: string,
@@ -67,20 +68,23 @@ function verdict({ isListed, direct, proxied }: Outcomes): Pick<ProxyComparison,
   if (isListed ? direct.isReached : proxied.isReached) return {};
   if (!direct.isReached && !proxied.isReached) {
     return isListed
-      ? { problem: `NO_PROXY lists it, and it is reached neither way: directly, ${direct.says}` }
+      ? {
+        problem:
+          `NO_PROXY lists it, but it is unreachable with and without the proxy: directly, ${direct.says}`,
+      }
       : {
         problem:
-          `NO_PROXY does not list it, and it is reached neither way: through the proxy, ${proxied.says}`,
+          `NO_PROXY does not list it, and it is unreachable with and without the proxy: through the proxy, ${proxied.says}`,
       };
   }
   return isListed
     ? {
-      problem: `NO_PROXY lists it, but it is reached through the proxy only: directly, ${direct.says}`,
-      hint: "take it out of NO_PROXY",
+      problem: `NO_PROXY lists it, but it is reachable only through the proxy: directly, ${direct.says}`,
+      hint: "remove it from NO_PROXY",
     }
     : {
       problem:
-        `NO_PROXY does not list it, but it is reached directly only: through the proxy, ${proxied.says}`,
+        `NO_PROXY does not list it, but it is reachable only directly: through the proxy, ${proxied.says}`,
       hint: "add it to NO_PROXY",
     };
 }

@@ -1,25 +1,25 @@
 import { isMapping, type Path, type Problem } from "../config/mod.ts";
 
-/** What an administrator asks for: the `spec` of `Proxy/cluster`. */
+/** The requested proxy: the `spec` of `Proxy/cluster`. */
 export interface ProxySpec {
   readonly httpProxy?: string;
   readonly httpsProxy?: string;
-  /** A comma list of names, addresses and networks, as typed. */
+  /** A comma-separated list of names, addresses and networks, as typed. */
   readonly noProxy?: string;
-  /** URLs that must answer through the proxy before it is accepted. */
+  /** URLs that must respond through the proxy before it is accepted. */
   readonly readinessEndpoints?: readonly string[];
-  /** The ConfigMap in `openshift-config` that has the proxy's CA. */
+  /** The ConfigMap in `openshift-config` with the proxy's CA. */
   readonly trustedCA?: { readonly name: string };
 }
 
-/** The accepted values, the only ones that a consumer may read; empty texts where nothing is set. */
+/** The accepted values; consumers read only these. Empty texts when nothing is set. */
 export interface ProxyStatus {
   readonly httpProxy: string;
   readonly httpsProxy: string;
   readonly noProxy: string;
 }
 
-/** Why a field is refused or worth a word: one word for conditions and programs. */
+/** Why a field has a problem or a warning: one word for conditions and programs. */
 export type SpecReason =
   | "Type"
   | "ProxyMissing"
@@ -39,19 +39,19 @@ export type SpecReason =
   | "EndpointListed"
   | "NeverProbed";
 
-/** A problem of a spec, by its field, with its reason in one word. */
+/** A problem of one field of a spec, with its one-word reason. */
 export interface SpecProblem extends Problem {
   readonly path: Path;
   readonly reason: SpecReason;
 }
 
-/** What is wrong with a spec, and what is only worth a word: all of it at once. */
+/** All problems and warnings of a spec. */
 export interface SpecReport {
   readonly problems: readonly SpecProblem[];
   readonly warnings: readonly SpecProblem[];
 }
 
-/** Reads a spec, as the API server or a file gives it, and names the fields that are of another type. */
+/** Reads a spec from the API server or a file, and reports fields with a wrong type. */
 export function readProxySpec(
   value: unknown,
 ): { readonly spec: ProxySpec; readonly problems: SpecProblem[] } {
@@ -64,7 +64,7 @@ export function readProxySpec(
     const written = fields[key];
     if (written === undefined || written === null) return {};
     if (typeof written === "string") return { [key]: written };
-    problems.push(wrongType(["spec", key], "a text"));
+    problems.push(wrongType(["spec", key], "a string"));
     return {};
   };
   const spec: ProxySpec = {
@@ -77,7 +77,7 @@ export function readProxySpec(
   return { spec, problems };
 }
 
-/** Whether a spec asks for no proxy at all: what is then checked and written is only the CA bundle. */
+/** Whether a spec names no proxy; then only the CA bundle is checked and written. */
 export function isWithoutProxy({ httpProxy = "", httpsProxy = "", noProxy = "" }: ProxySpec): boolean {
   return httpProxy === "" && httpsProxy === "" && noProxy === "";
 }
@@ -94,7 +94,7 @@ function readEndpoints(
   }
   const items: readonly unknown[] = written;
   items.forEach((item, index) => {
-    if (typeof item !== "string") problems.push(wrongType([...path, index], "a text"));
+    if (typeof item !== "string") problems.push(wrongType([...path, index], "a string"));
   });
   return { readinessEndpoints: items.filter((item) => typeof item === "string") };
 }
@@ -108,7 +108,7 @@ function readTrustedCa(written: unknown, problems: SpecProblem[]): Pick<ProxySpe
   }
   const { name = "" } = written;
   if (typeof name !== "string") {
-    problems.push(wrongType([...path, "name"], "a text"));
+    problems.push(wrongType([...path, "name"], "a string"));
     return {};
   }
   return name === "" ? {} : { trustedCA: { name } };

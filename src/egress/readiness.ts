@@ -7,40 +7,40 @@ import { proxyPlace } from "./check_proxy_url.ts";
 import type { ProxySpec } from "./proxy_spec.ts";
 
 export interface ReadinessOptions {
-  /** PEM certificates trusted besides the system's: the proposed ones. */
+  /** PEM certificates to trust in addition to the system's: the proposed bundle. */
   readonly ca?: string | undefined;
-  /** How often each endpoint is asked before it counts as not ready; 3 unless told. */
+  /** Attempts per endpoint before it counts as not ready (default: 3). */
   readonly attempts?: number;
-  /** How long one attempt may take with all its redirects, in ms; 10 s unless told. */
+  /** Timeout of one attempt with all its redirects, in ms (default: 10,000). */
   readonly timeout?: number | undefined;
-  /** Between two attempts, in ms; 1 s unless told. */
+  /** Pause between two attempts, in ms (default: 1000). */
   readonly pause?: number;
 }
 
-/** What came of asking one endpoint. No text in it holds a password. */
+/** The result of probing one endpoint. No text in it holds a password. */
 export interface EndpointResult {
-  /** As asked for, without a password. */
+  /** The URL as configured, without its password. */
   readonly endpoint: string;
   readonly isReady: boolean;
   readonly attempts: number;
-  /** All attempts together, in ms. */
+  /** The duration of all attempts, in ms. */
   readonly ms: number;
-  /** What the last answer said, and who gave it, where there was one. */
+  /** The last response's status and origin, if there was one. */
   readonly status?: number;
   readonly answeredBy?: string;
   /** Why it is not ready. */
   readonly failure?: string;
 }
 
-/** How many endpoints are asked at once. */
+/** The number of endpoints probed at the same time. */
 const atOnce = 8;
 
-/** As many as Go's client follows. */
+/** The limit of Go's client. */
 const mostRedirects = 10;
 
 /**
- * Asks every endpoint of a spec through its own proxy, several at once, whatever noProxy says. Each gets its
- * result, in the order of the spec.
+ * Probes every endpoint of a spec through its proxy, several at once, regardless of noProxy. Returns the
+ * results in the order of the spec.
  */
 export async function probeEndpoints(
   spec: ProxySpec,
@@ -63,7 +63,7 @@ export async function probeEndpoints(
 
 interface Asked {
   readonly endpoint: string;
-  /** The proxy's URL. */
+  /** The URL of the proxy. */
   readonly proxy: string;
 }
 
@@ -88,14 +88,14 @@ async function probe(
   }
 }
 
-/** One attempt never fails but for the signal: what went wrong is its outcome. */
+/** Makes one attempt. Throws only when the signal aborts; errors are part of the result. */
 async function attemptOnce(
   { endpoint, proxy }: Asked,
   parts: HttpClientParts,
   { signal, timeout, ca }: { signal: AbortSignal; timeout: number; ca?: string | undefined },
 ): Promise<Outcome> {
   const place = proxyPlace(proxy);
-  if (!place) return { isReady: false, failure: "there is no proxy to ask it through" };
+  if (!place) return { isReady: false, failure: "no proxy applies to this URL" };
   const { HttpClient } = await import("../http/mod.ts");
   const deadline = new Deadline(parts.clock, timeout);
   try {
@@ -110,7 +110,7 @@ async function attemptOnce(
         return {
           ...judged(url, status),
           isReady: false,
-          failure: `it redirects more than ${mostRedirects} times`,
+          failure: `more than ${mostRedirects} redirects`,
         };
       }
       url = next;
@@ -124,40 +124,40 @@ async function attemptOnce(
 function judged(url: URL, status: number): Outcome {
   const answeredBy = placeText(url);
   if (status >= 200 && status < 400) return { isReady: true, status, answeredBy };
-  const why = status === 407 ? ": the proxy wants another user or password" : "";
+  const why = status === 407 ? ": the proxy rejected the user or password" : "";
   return { isReady: false, status, answeredBy, failure: `${answeredBy} answered ${status}${why}` };
 }
 
-/** Where an answer leads: without a place it is an answer like any other. */
+/** The target of a redirect; undefined for a response that is not a redirect or has no Location. */
 function nextUrl(url: URL, status: number, location: string | undefined): URL | undefined {
   if (![301, 302, 303, 307, 308].includes(status) || location === undefined) return undefined;
   const next = URL.parse(location, url.href);
   if (next && (next.protocol === "http:" || next.protocol === "https:") && next.hostname !== "") return next;
   throw new PosternError(
     "protocol",
-    `Cannot follow the redirect of ${placeText(url)}: it leads to no web address`,
+    `Cannot follow the redirect of ${placeText(url)}: the Location is not an http or https URL`,
   );
 }
 
-/** A URL without its user, its password and its query. */
+/** A URL without user, password and query. */
 function placeText({ protocol, host, pathname }: URL): string {
   return `${protocol}//${host}${pathname}`.slice(0, 300);
 }
 
-/** The user and the password of an endpoint's own URL, as clients send them. */
+/** The Authorization field for the user and password in an endpoint's URL. */
 function authorization({ username, password }: URL): [name: string, value: string][] {
   if (username === "" && password === "") return [];
-  // What is no escape means itself.
+  // An invalid escape stays as written.
   const [user, word] = [username, password].map((text) => percentDecoded(text) ?? text);
   return [["Authorization", `Basic ${encodeBase64(new TextEncoder().encode(`${user}:${word}`))}`]];
 }
 
-/** What others say may quote the URL that they were given. */
+/** Masks passwords in errors, which may quote the URL. */
 function maskedText(text: string, urls: readonly string[]): string {
   return urls.reduce((shown, url) => url === "" ? shown : shown.replaceAll(url, maskedUrl(url)), text);
 }
 
-/** What is left of the time that several steps have together. */
+/** A shared time limit of several steps. */
 class Deadline {
   readonly #clock: Clock;
   readonly #end: number;

@@ -4,7 +4,7 @@ interface Abortable {
   abort(reason?: unknown): void;
 }
 
-/** Waits for something on a connection, which is dropped when the signal ends first. */
+/** Runs work on a connection, and drops the connection if the signal aborts first. */
 export async function abortable<T>(conn: Abortable, signal: AbortSignal, work: () => Promise<T>): Promise<T> {
   signal.throwIfAborted();
   using _drop = whenAborted(signal, () => conn.abort(signal.reason));
@@ -16,7 +16,7 @@ export async function abortable<T>(conn: Abortable, signal: AbortSignal, work: (
   }
 }
 
-/** The same for what makes a connection usable: it is dropped when that fails, too. */
+/** Runs work that prepares a connection, and drops the connection on failure, too. */
 export async function orDrop<T>(conn: Abortable, signal: AbortSignal, work: () => Promise<T>): Promise<T> {
   try {
     const result = await abortable(conn, signal, work);

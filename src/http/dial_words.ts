@@ -1,8 +1,8 @@
 import type { ErrorCode } from "../words/mod.ts";
 
 /**
- * How a failed dial ended, from the text that is all some protocols have for it. The words are those of Go's programs,
- * which others look for too.
+ * Maps an error text to a code, for protocols without error codes. Our own error texts that cross such a
+ * protocol must match, too. The words are those of Go programs, which other implementations also look for.
  */
 export function dialCode(text: string): ErrorCode | undefined {
   return words.find(([, pattern]) => pattern.test(text))?.[0];

@@ -12,8 +12,8 @@ export interface ProxyWorld {
 }
 
 /**
- * Dials through a proxy that is known by its URL only, as a kubeconfig names one; `name` is for messages. The proxy is
- * reached by `dialer`, straight unless told.
+ * Dials through a proxy given only by URL, for example in a kubeconfig. `name` is for messages; `dialer`
+ * connects to the proxy (default: directly).
  */
 export function dialerThroughProxy(
   url: string,
@@ -25,8 +25,8 @@ export function dialerThroughProxy(
 ): Dialer {
   const settings = proxyOfUrl(url);
   if (!settings) {
-    throw new PosternError("config", `Cannot use "${name}": its URL is not that of a proxy`, {
-      hint: "write it as socks5://HOST:PORT, http://HOST:PORT or https://HOST:PORT",
+    throw new PosternError("config", `Cannot use "${name}": its URL is not a proxy URL`, {
+      hint: "write socks5://HOST:PORT, http://HOST:PORT or https://HOST:PORT",
     });
   }
   const proxy = new UpstreamProxy(settings, { name, files, network, dialer });

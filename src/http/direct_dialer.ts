@@ -17,11 +17,14 @@ export interface DirectDialerParts {
   readonly clock: Clock;
 }
 
-/** Connects from this machine: addresses at once, names by the system's resolver and a race of what it answers. */
+/** Connects from this machine: to an address at once, to a name by resolving it and racing its addresses. */
 export function directDialer({ network, clock }: DirectDialerParts): Dialer {
   const dialName: Dialer = async ({ host: name, port }, { signal, onStep }) => {
     if (!isName(name)) {
-      throw new PosternError("name_not_found", `Cannot find ${JSON.stringify(name)}: not a host name`);
+      throw new PosternError(
+        "name_not_found",
+        `Cannot find ${JSON.stringify(name)}: not a host name`,
+      );
     }
     const addresses = await network.lookup(name, { signal });
     onStep?.(`found ${name}: ${addresses.join(", ")}`);
@@ -29,11 +32,11 @@ export function directDialer({ network, clock }: DirectDialerParts): Dialer {
       network.connect({ host, port }, options);
     return await firstConnected(interleaved(addresses), connect, { clock, signal, name, port });
   };
-  // Not async: for an address, the network's own promise is the whole cost.
+  // Not async: for an address, the network's promise must be the only cost.
   return (target, options) => {
     const { host, port } = target;
     if (port < 1 || port > 65535) {
-      return Promise.reject(unreachable(target, `port ${port} cannot be dialled`));
+      return Promise.reject(unreachable(target, `port ${port} is not from 1 to 65535`));
     }
     if (!host.includes(":")) {
       return parseIPv4(host) ? network.connect(target, options) : dialName(target, options);
@@ -50,12 +53,11 @@ function dialableIPv6(target: Target): string | PosternError {
   if (!bytes) {
     return unreachable(
       target,
-      target.host.includes("%")
-        ? "an address with a zone belongs to one machine's interface"
-        : "not an address",
+      target.host.includes("%") ? "a zone is valid only on one machine" : "not an address",
     );
   }
-  // fe80::/10 is a different network on each interface, and a client has no way to name one of ours.
+  // fe80::/10 is a different network on each interface, and a client cannot name an interface of this
+  // machine.
   if (bytes[0] === 0xfe && ((bytes[1] ?? 0) & 0xc0) === 0x80) {
     return unreachable(target, "a link-local address needs an interface");
   }
@@ -63,8 +65,8 @@ function dialableIPv6(target: Target): string | PosternError {
 }
 
 /**
- * What the resolver may be asked. A last label that is a number is refused: the C library would read `127.1` and
- * `0x7f.1` as addresses, behind the back of the rules that took them for names.
+ * Whether the resolver may look up a name. Reject a numeric last label: the C library would read `127.1` and
+ * `0x7f.1` as addresses, while the rules matched them as names.
  */
 function isName(name: string): boolean {
   return name !== "" && name.length <= 255 && !/[\p{Cc}\s]/u.test(name) &&

@@ -3,17 +3,17 @@ import { PosternError } from "../words/mod.ts";
 import { decodeResponseHead, InterimCount, type ResponseHead } from "../wire/mod.ts";
 
 export interface FinalHeadOptions {
-  /** Who answers, for messages. */
+  /** The server's name for messages. */
   readonly from: string;
-  /** Is given each interim head, before the next one is read. */
+  /** Called with each interim head before the next one is read. */
   readonly onInterim?: (head: ResponseHead) => Promise<void>;
-  /** What a connection that is closed before the head is; `unreachable` when absent. */
+  /** The error code for a connection closed before the head (default: `unreachable`). */
   readonly closed?: "protocol" | "unreachable" | undefined;
 }
 
 /**
- * The head of the final response behind a bounded number of interim ones (RFC 9110, section 15.2). One that changes the
- * protocol is the last of this protocol (section 15.2.2).
+ * Reads the head of the final response after a limited number of interim ones (RFC 9110, section 15.2). A
+ * response that switches protocols is final (section 15.2.2).
  */
 export async function readFinalHead(
   messages: Messages,
@@ -30,9 +30,9 @@ export async function readFinalHead(
   }
 }
 
-/** The error for a server or a proxy that ended the connection before it answered. */
+/** The error for a server or proxy that closed the connection before its response. */
 export function noAnswer(from: string, code: "protocol" | "unreachable" = "unreachable"): PosternError {
-  return new PosternError(code, `Cannot read the answer of ${from}`, {
+  return new PosternError(code, `Cannot read the response from ${from}`, {
     reason: "it closed the connection",
     detail: "reset",
   });

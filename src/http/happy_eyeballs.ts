@@ -1,13 +1,13 @@
 import type { Clock, Conn } from "../core/mod.ts";
 import { type ErrorCode, formatTarget, isLoopbackHost, PosternError, reasonOf } from "../words/mod.ts";
 
-/** The pause before the next address is tried beside those that have not answered (RFC 8305, section 5). */
+/** The delay before the next address is tried in parallel, in ms (RFC 8305, section 5). */
 const connectionAttemptDelay = 250;
 
 export interface FirstConnectedOptions {
   readonly clock: Clock;
   readonly signal: AbortSignal;
-  /** What is being connected to, for the error when nothing answers. */
+  /** The target's name for the error. */
   readonly name: string;
   readonly port: number;
 }
@@ -16,8 +16,8 @@ export interface FirstConnectedOptions {
 export type Connect = (address: string, options: { signal: AbortSignal }) => Promise<Conn>;
 
 /**
- * The addresses with families taking turns, beginning with the family of the first: the resolver has already
- * decided by RFC 6724 which one that is (RFC 8305, section 4).
+ * Alternates address families, starting with the family of the first address: the resolver has already
+ * applied RFC 6724 (RFC 8305, section 4).
  */
 export function interleaved(addresses: readonly string[]): string[] {
   const first = familyOf(addresses[0] ?? "");
@@ -30,7 +30,10 @@ export function interleaved(addresses: readonly string[]): string[] {
   return out;
 }
 
-/** The first connection that stands; the addresses are tried in the order given, each a little after the one before. */
+/**
+ * Returns the first successful connection. Starts the attempts in the given order, each a little after the
+ * previous one.
+ */
 export function firstConnected(
   addresses: readonly string[],
   connect: Connect,
@@ -41,7 +44,7 @@ export function firstConnected(
   return new Race(addresses, connect, options).run();
 }
 
-/** Most names have one address: no race, and the signal of the dial itself. */
+/** Connects to a single address, without a race and with the dial's own signal. */
 async function connected(address: string, connect: Connect, options: FirstConnectedOptions): Promise<Conn> {
   const { signal } = options;
   signal.throwIfAborted();
@@ -53,7 +56,7 @@ async function connected(address: string, connect: Connect, options: FirstConnec
   }
 }
 
-/** One race: whoever connects first stops all others, and one that connects too late is closed. */
+/** One race: the first connection stops all other attempts, and late connections are closed. */
 class Race {
   readonly #addresses: readonly string[];
   readonly #connect: Connect;
@@ -127,11 +130,11 @@ class Race {
   }
 }
 
-/** What a person can act on first: somebody answered "no" > there is no way > nobody answered. */
+/** The most useful code first: a refusal, then no route, then a timeout. */
 const byUse: readonly ErrorCode[] = ["refused", "unreachable", "timeout"];
 const mostNamed = 4;
 
-/** One error for all addresses: the most useful code, and what each address said. */
+/** Combines all failures: the most useful code, and the reason of each address. */
 function noneAnswered(
   failures: ReadonlyMap<string, unknown>,
   { name, port }: { readonly name: string; readonly port: number },
@@ -141,7 +144,7 @@ function noneAnswered(
     return at < 0 ? byUse.length : at;
   };
   const all = [...failures.values()];
-  // That the name leads back to the door is all that there is to know, by whichever address.
+  // A loop back to this instance explains the failure of every address.
   const loop = all.find((error) => error instanceof PosternError && error.detail === "loop");
   if (loop instanceof PosternError) return loop;
   const best = all.reduce((a, b) => rank(b) < rank(a) ? b : a);
@@ -156,7 +159,7 @@ function noneAnswered(
   });
 }
 
-/** Which address of this machine it was says nothing where all of them failed alike. */
+/** Omit this machine's addresses if all of them failed for the same reason. */
 function sharedReason(name: string, failures: readonly unknown[]): string | undefined {
   const [first] = failures;
   if (!isLoopbackHost(name) || !(first instanceof PosternError)) return undefined;
@@ -164,7 +167,7 @@ function sharedReason(name: string, failures: readonly unknown[]): string | unde
   return isShared ? first.reason : undefined;
 }
 
-/** Each reason with the addresses that gave it. */
+/** Lists each reason with its addresses. */
 function saidOfAll(failures: ReadonlyMap<string, unknown>): string {
   const said = new Map<string, string[]>();
   for (const [address, error] of [...failures].slice(0, mostNamed)) {

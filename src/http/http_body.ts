@@ -3,9 +3,9 @@ import { PosternError } from "../words/mod.ts";
 import { ChunkedDecoder, Fields, type Framing, Http1Problem } from "../wire/mod.ts";
 
 export interface BodyOptions {
-  /** Who sends it, where it is an answer; a request's body when absent. */
+  /** The server's name if this is a response; absent for a request. */
   readonly from?: string | undefined;
-  /** What a body that ends early is; `protocol` when absent. */
+  /** The error code for a truncated body (default: `protocol`). */
   readonly endedEarly?: "protocol" | "unreachable" | undefined;
 }
 
@@ -15,8 +15,8 @@ export interface ReadBodyOptions extends BodyOptions {
 }
 
 /**
- * Reads a body out of its framing. The pieces are views, valid until the next one is taken. Its reader waits by
- * `messages.fill()` where none has arrived, so that a piece that is there costs no wait.
+ * Reads a body without its framing. Pieces are views, valid until the next `take()`. When no bytes have
+ * arrived, the caller waits with `messages.fill()`, so that available bytes cost no wait.
  */
 export class HttpBody {
   readonly #messages: Messages;
@@ -40,12 +40,12 @@ export class HttpBody {
     return this.#left === 0;
   }
 
-  /** Those of a chunked body, once it has ended. */
+  /** The trailers of a chunked body, after its end. */
   get trailers(): Fields {
     return this.#trailers;
   }
 
-  /** What has arrived of it; undefined at the end, and where more must come first. */
+  /** Returns the available bytes; undefined at the end or when more must arrive first. */
   take(): Bytes | undefined {
     if (this.isEnded) return undefined;
     if (this.#chunks) return this.#takeChunk(this.#chunks);
@@ -54,13 +54,13 @@ export class HttpBody {
     return bytes.length > 0 ? bytes : undefined;
   }
 
-  /** Notes that the connection has ended; fails where the body has not. */
+  /** Records the end of the connection; throws if the body is incomplete. */
   end(): void {
     const { from, endedEarly = "protocol" } = this.#options;
     if (!this.#endsWithConnection) {
       const what = from === undefined
         ? "Cannot read the whole body"
-        : `Cannot read the whole answer of ${from}`;
+        : `Cannot read the whole response from ${from}`;
       throw new PosternError(endedEarly, what, { reason: "the connection ended early" });
     }
     this.#left = 0;
@@ -79,8 +79,8 @@ export class HttpBody {
 }
 
 /**
- * Hands a body on as it comes, without its framing, and answers its trailers. The next piece is read when `write` has
- * taken the last one.
+ * Copies a body as it arrives, without its framing, and returns its trailers. Reads the next piece after
+ * `write` has finished.
  */
 export async function copyBody(
   messages: Messages,
@@ -97,7 +97,7 @@ export async function copyBody(
   }
 }
 
-/** A whole body, refused as soon as it is known to be over `limit` bytes: a request's with 413. */
+/** Reads a whole body. Throws as soon as it exceeds `limit` bytes, for a request with status 413. */
 export async function readBody(
   messages: Messages,
   framing: Framing,
@@ -117,8 +117,8 @@ export async function readBody(
 }
 
 function tooLarge(limit: number, from: string | undefined): PosternError {
-  if (from === undefined) return new Http1Problem(413, `Cannot take a body of more than ${limit} bytes`);
-  return new PosternError("protocol", `Cannot take the answer of ${from}`, {
+  if (from === undefined) return new Http1Problem(413, `Cannot accept a body of more than ${limit} bytes`);
+  return new PosternError("protocol", `Cannot read the response from ${from}`, {
     reason: `more than ${limit} bytes`,
     detail: "too_large",
   });

@@ -11,13 +11,13 @@ import { abortable, orDrop } from "./abortable.ts";
 export interface HttpClientParts {
   readonly clock: Clock;
   readonly network: Pick<Network, "connect" | "lookup" | "secure">;
-  /** How its connections are made; from this machine when absent. */
+  /** Opens the connections (default: directly from this machine). */
   readonly dial?: Dialer | undefined;
 }
 
-/** A proxy that an `HttpClient` goes through. */
+/** The proxy of an `HttpClient`. */
 export interface HttpProxy {
-  /** Whether TLS is spoken with the proxy itself. */
+  /** `https` uses TLS to the proxy itself. */
   readonly scheme: "http" | "https";
   readonly host: string;
   readonly port: number;
@@ -25,32 +25,32 @@ export interface HttpProxy {
 }
 
 export interface HttpClientOptions {
-  /** PEM certificates trusted besides the system's. */
+  /** PEM certificates to trust in addition to the system's. */
   readonly ca?: string | undefined;
-  /** A proxy to go through: by a tunnel for https, by the whole URL for http. Nothing goes past it. */
+  /** A proxy for all requests: a tunnel for https, the full URL for http. */
   readonly proxy?: HttpProxy;
-  /** How long one exchange may take, in ms; 30 s unless told. */
+  /** Timeout of one request and its response, in ms (default: 30,000). */
   readonly timeout?: number | undefined;
-  /** The most bytes of an answer; 1 MiB unless told. */
+  /** The maximum size of a response, in bytes (default: 1 MiB). */
   readonly limit?: number;
 }
 
 export interface HttpRequest {
   readonly url: URL;
-  /** GET unless told. */
+  /** Default: GET. */
   readonly method?: string;
   readonly fields?: Iterable<readonly [name: string, value: string]>;
   readonly body?: string | Bytes;
-  /** How many redirects may be followed; none unless told. Only GET and HEAD are asked again. */
+  /** The maximum number of redirects (default: 0). Only GET and HEAD are repeated. */
   readonly redirects?: number;
-  /** In place of the client's own. */
+  /** Overrides the client's limit. */
   readonly limit?: number;
-  /** Reads no more than the head of the answer: its body is empty then. */
+  /** Reads only the head of the response and returns an empty body. */
   readonly isHeadEnough?: boolean;
 }
 
 export interface HttpAnswer {
-  /** Who answered in the end. */
+  /** The URL of the response, after redirects. */
   readonly url: URL;
   readonly status: number;
   readonly fields: Fields;
@@ -58,9 +58,9 @@ export interface HttpAnswer {
 }
 
 /**
- * Asks web servers over our own connections: no proxies of the environment, no cookies, no redirects unless asked, and
- * a limit on everything. Each exchange has a connection of its own. No message of its errors holds a query, which may
- * be a secret.
+ * Sends requests to web servers over postern's own connections: without the environment's proxies, cookies,
+ * or redirects unless requested, and with limits on everything. Each request has its own connection. Errors
+ * never contain a query, which may be a secret.
  */
 export class HttpClient {
   readonly #clock: Clock;
@@ -78,7 +78,7 @@ export class HttpClient {
     this.#options = options;
   }
 
-  /** The answer, whatever its status. */
+  /** Sends a request and returns the response, whatever its status. */
   async ask(request: HttpRequest, { signal }: { signal: AbortSignal }): Promise<HttpAnswer> {
     let asked = request;
     for (let left = request.redirects ?? 0;; left--) {
@@ -94,9 +94,9 @@ export class HttpClient {
     const error = () =>
       new PosternError(
         "timeout",
-        `Cannot get an answer from ${placeOf(request.url)}: none within ${Math.round(ms / 100) / 10} s`,
+        `Cannot get a response from ${placeOf(request.url)}: timeout after ${Math.round(ms / 100) / 10} s`,
         {
-          hint: "check that the service runs, and that it is reachable from here",
+          hint: "check that the service runs and that this machine can reach it",
         },
       );
     return await within({ clock: this.#clock, ms, signal, error }, async (signal) => {
@@ -148,14 +148,14 @@ export class HttpClient {
   }
 }
 
-/** A URL for a message: without its query and without a user, which may be secrets. */
+/** A URL for messages, without its query and user, which may be secrets. */
 export function placeOf(url: URL): string {
   return `${url.protocol}//${url.host}${url.pathname}`;
 }
 
 function webTarget(url: URL): Target {
   if (url.protocol === "https:" || url.protocol === "http:") return targetOf(url);
-  throw new PosternError("config", `Cannot ask ${placeOf(url)}: it is no web address`, {
+  throw new PosternError("config", `Cannot request ${placeOf(url)}: it is not an http or https URL`, {
     hint: "write a URL that begins with https://",
   });
 }
@@ -165,7 +165,7 @@ function requestBytes({ url, method, fields = [], body }: HttpRequest, proxy: Ht
   const path = `${url.pathname}${url.search}`;
   return encodeRequest({
     method,
-    // A proxy is told whom to ask (RFC 9112, section 3.2.2).
+    // A proxy gets the absolute URL (RFC 9112, section 3.2.2).
     target: asked ? `http://${url.host}${path}` : path,
     host: url.host,
     fields: [["Connection", "close"], ...proxyAuthorization(asked?.credentials), ...fields],
@@ -173,17 +173,17 @@ function requestBytes({ url, method, fields = [], body }: HttpRequest, proxy: Ht
   });
 }
 
-/** The request that an answer asks for instead; undefined when it asks for none that we would make. */
+/** The request for a redirect; undefined when the response is not a redirect to follow. */
 function redirected(request: HttpRequest, { status, fields, url }: HttpAnswer): HttpRequest | undefined {
   const location = fields.get("location");
   const isSafe = ["GET", "HEAD"].includes(request.method ?? "GET");
   if (![301, 302, 303, 307, 308].includes(status) || location === undefined || !isSafe) return undefined;
   const to = URL.parse(location, url.href);
-  // What was asked for over TLS is not asked for without it.
+  // Do not leave TLS for a redirect.
   if (!to || (to.protocol !== "https:" && to.protocol !== url.protocol)) {
     throw new PosternError(
       "protocol",
-      `Cannot follow the redirect of ${placeOf(url)}: it leads to no https:// address`,
+      `Cannot follow the redirect of ${placeOf(url)}: the Location is not an https:// URL`,
     );
   }
   const isOther = formatTarget(webTarget(to)) !== formatTarget(webTarget(url)) ||
@@ -192,5 +192,5 @@ function redirected(request: HttpRequest, { status, fields, url }: HttpAnswer): 
   return { ...request, url: to, fields: kept };
 }
 
-/** Meant for one server only. */
+/** Fields for only one server. */
 const personal: ReadonlySet<string> = new Set(["authorization", "cookie"]);

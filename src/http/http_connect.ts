@@ -7,15 +7,16 @@ import { type Asking, proxySignInFailure } from "./proxy_asking.ts";
 
 export interface ConnectAsking extends Asking {
   /**
-   * Whether the proxy may pass on the target's first bytes before its own answer, and says in the answer's body why it
-   * refuses: the Konnectivity server of Kubernetes does both.
+   * Whether the proxy may forward the target's first bytes before its response, and explains a rejection in
+   * the response body. The Konnectivity server of Kubernetes does both.
    */
   readonly isKonnectivity?: boolean;
 }
 
 /**
- * Asks an HTTP proxy for a tunnel to the target (RFC 9110, section 9.3.6): the tunnel, or what the proxy says of the
- * target. Throws where it is the proxy that fails. What its answers mean: docs/decisions/http.md.
+ * Requests a tunnel to the target from an HTTP proxy (RFC 9110, section 9.3.6). Returns the tunnel, or the
+ * proxy's error about the target. Throws when the proxy itself fails. The responses are explained in
+ * docs/decisions/http.md.
  */
 export async function httpConnect(conn: Conn, asking: ConnectAsking): Promise<Conn | PosternError> {
   const { target, proxy, credentials, isKonnectivity = false } = asking;
@@ -28,19 +29,21 @@ export async function httpConnect(conn: Conn, asking: ConnectAsking): Promise<Co
   if (head.status < 200 || head.status > 299) {
     return refusal(head, asking, isKonnectivity ? await wordsOf(head, messages) : "");
   }
-  // What follows is the target's, whatever length the head claims.
+  // All further bytes come from the target, even if the head claims a length.
   if (ahead) messages.putBack(ahead);
   return messages.goOn();
 }
 
-/** The field by which we sign in at a proxy. */
+/** The header field with the proxy's credentials. */
 export function proxyAuthorization(
   credentials: BasicCredentials | undefined,
 ): (readonly [name: string, value: string])[] {
   return credentials ? [["Proxy-Authorization", encodeBasic(credentials)]] : [];
 }
 
-/** A proxy that does not let us in fails for every target. */
+/**
+ * Throws for a rejected sign-in, which affects every target; otherwise returns the error about this target.
+ */
 function refusal(head: ResponseHead, asking: Asking, words: string): PosternError {
   const { status, fields } = head;
   if (status === 407 || status === 401) {
@@ -48,8 +51,8 @@ function refusal(head: ResponseHead, asking: Asking, words: string): PosternErro
     const takesBasic = offered.length === 0 || offered.some((scheme) => scheme.toLowerCase() === "basic");
     if (takesBasic || status === 401) throw proxySignInFailure(asking, String(status));
     throw new PosternError("auth", `Cannot sign in at ${asking.proxy}`, {
-      reason: `it wants ${offered.join(" or ")}, not Basic`,
-      hint: "have a proxy stand before it that signs in this way, such as cntlm or px",
+      reason: `it requires ${offered.join(" or ")}, not Basic`,
+      hint: "use a local proxy that supports this sign-in, such as cntlm or px",
     });
   }
   const { target, proxy } = asking;
@@ -57,7 +60,7 @@ function refusal(head: ResponseHead, asking: Asking, words: string): PosternErro
   return new PosternError(code, `Cannot reach ${formatTarget(target)} through ${proxy}: ${reason}`);
 }
 
-/** The codes that another postern's answer may hand on: what they say of the target is true here too. */
+/** The codes to pass on from another postern: its statement about the target also holds here. */
 const handedOn: ReadonlySet<string> = new Set<ErrorCode>([
   "not_allowed",
   "no_route",
@@ -90,8 +93,8 @@ function codeOf(status: number): ErrorCode {
 }
 
 /**
- * What came before the answer. The Konnectivity server of Kubernetes may pass on what a target says before it has
- * said itself that the target is reached; these bytes are the target's first ones.
+ * Returns the target's bytes before the response. The Konnectivity server of Kubernetes may forward a
+ * target's first bytes before it confirms the connection.
  */
 async function bytesAhead(messages: Messages, proxy: string): Promise<Bytes> {
   while (true) {
@@ -99,14 +102,14 @@ async function bytesAhead(messages: Messages, proxy: string): Promise<Bytes> {
     if (at !== undefined) return messages.take(at).slice();
     if (messages.pending.length < mostAhead && await messages.fill()) continue;
     if (messages.pending.length === 0) throw noAnswer(proxy);
-    throw new PosternError("protocol", `Cannot go on with ${proxy}`, {
-      reason: "it sends a target's bytes and no answer",
-      hint: "use mode: grpc, where no bytes come ahead of the answer",
+    throw new PosternError("protocol", `Cannot use ${proxy}`, {
+      reason: "it sent a target's data without a response",
+      hint: "set mode: grpc, where no data precedes the response",
     });
   }
 }
 
-/** Where the answer begins: `HTTP/1.1 ` and a status; undefined where more is to come. */
+/** The start of the response: `HTTP/1.1 ` and a status; undefined when more bytes are needed. */
 function beginningOf(bytes: Uint8Array): number | undefined {
   for (let at = 0; at + answerStart.length + 3 <= bytes.length; at++) {
     if (bytes[at] !== answerStart[0]) continue;
@@ -118,7 +121,7 @@ function beginningOf(bytes: Uint8Array): number | undefined {
 
 const answerStart = new TextEncoder().encode("HTTP/1.1 ");
 
-/** The reason in the body, which ends with the connection where its length is not told. */
+/** Reads the reason from the body, which ends with the connection if it has no length. */
 async function wordsOf({ fields }: ResponseHead, messages: Messages): Promise<string> {
   const told = fields.get("content-length") ?? "";
   const wanted = /^\d+$/.test(told) ? Math.min(Number(told), mostWords) : mostWords;
@@ -127,7 +130,7 @@ async function wordsOf({ fields }: ResponseHead, messages: Messages): Promise<st
   return said.replace(/[^\x20-\x7e]+/g, " ").trim();
 }
 
-/** The most bytes of a head, and of what may come before it. */
+/** The maximum size of a head, and of the data before it. */
 const mostAhead = 64 * 1024;
-/** How many bytes of a reason are waited for. */
+/** The maximum length of a reason, in bytes. */
 const mostWords = 1000;

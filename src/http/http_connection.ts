@@ -4,15 +4,15 @@ import { readFinalHead } from "./final_head.ts";
 import { HttpBody, readBody } from "./http_body.ts";
 
 export interface HttpConnectionOptions {
-  /** Who answers, for messages. */
+  /** The server's name for messages. */
   readonly from: string;
-  /** What it was made for: a request with another key needs another connection. */
+  /** Identifies the connection's settings: a request with another key needs another connection. */
   readonly key?: string;
-  /** What a connection that is closed before an answer is; `unreachable` when absent. */
+  /** The error code for a connection closed before a response (default: `unreachable`). */
   readonly closed?: "protocol" | "unreachable" | undefined;
 }
 
-/** A connection to a server that carries one request after the other (HTTP/1.1). */
+/** A connection to a server that carries one request after another (HTTP/1.1). */
 export class HttpConnection implements AsyncDisposable {
   readonly key: string;
   readonly #conn: Conn;
@@ -28,17 +28,17 @@ export class HttpConnection implements AsyncDisposable {
     this.#messages = new Messages(conn);
   }
 
-  /** Whether it has carried a request before: then the server may have closed it without our fault. */
+  /** Whether it has carried an earlier request; then the server may have closed it while idle. */
   get wasUsed(): boolean {
     return this.#requests > 1;
   }
 
-  /** Whether anything of the answer to the last request has come. */
+  /** Whether any part of the response to the last request has arrived. */
   get isAnswered(): boolean {
     return this.#isAnswered || this.#messages.pending.length > 0;
   }
 
-  /** Sends a request and waits for the head of its final answer. */
+  /** Sends a request and returns the head of its final response. */
   async ask(bytes: Bytes): Promise<ResponseHead> {
     this.#requests++;
     this.#isAnswered = false;
@@ -49,13 +49,16 @@ export class HttpConnection implements AsyncDisposable {
     return head;
   }
 
-  /** The whole body of an answer. */
+  /** Reads the whole body of a response. */
   async body(head: ResponseHead, method: string, limit: number): Promise<Bytes> {
     const { from } = this.#options;
     return await readBody(this.#messages, responseFraming(head, method), { limit, from });
   }
 
-  /** The body piece by piece; each is valid until the next is asked for, undefined is the end. */
+  /**
+   * Returns a function that reads the body in pieces, undefined at the end. Each piece is valid until the
+   * next call.
+   */
   pieces(head: ResponseHead, method: string): () => Promise<Bytes | undefined> {
     const { from } = this.#options;
     const messages = this.#messages;
@@ -69,17 +72,17 @@ export class HttpConnection implements AsyncDisposable {
     };
   }
 
-  /** Whether another request may follow an answer that was read to its end. */
+  /** Whether the connection can carry another request after a fully read response. */
   canGoOn(head: ResponseHead): boolean {
     return isPersistent(head) && this.#messages.pending.length === 0 && !this.#messages.isEnded;
   }
 
-  /** Resolves when an idle connection is of no use any more: closed, or spoken on without being asked. */
+  /** Resolves when an idle connection becomes unusable: closed, or data without a request. */
   async ended(): Promise<void> {
     await this.#messages.fill().catch(() => false);
   }
 
-  /** Leaves HTTP: what came early is read first. */
+  /** Leaves HTTP and returns the connection; bytes that came early are read first. */
   goOn(): Conn {
     return this.#messages.goOn();
   }

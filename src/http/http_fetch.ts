@@ -1,7 +1,7 @@
 import { PosternError } from "../words/mod.ts";
 import { type HttpClient, placeOf } from "./http_client.ts";
 
-/** What libraries give to the `fetch` that they are given. */
+/** The options that libraries pass to `fetch`. */
 export interface FetchOptions {
   readonly method?: string;
   readonly headers?: Readonly<Record<string, string>>;
@@ -9,7 +9,7 @@ export interface FetchOptions {
   readonly signal?: AbortSignal;
 }
 
-/** The client for a library that asks for a `fetch`. It never follows a redirect. */
+/** Wraps the client as a `fetch` for libraries. Never follows a redirect. */
 export function fetchWith(
   client: HttpClient,
   { signal }: { signal: AbortSignal },
@@ -24,7 +24,7 @@ export function fetchWith(
     if (answer.status > 599 || answer.status < 200) {
       throw new PosternError(
         "protocol",
-        `Cannot read the answer of ${placeOf(answer.url)}: status ${answer.status}`,
+        `Cannot read the response from ${placeOf(answer.url)}: invalid status ${answer.status}`,
       );
     }
     const isEmpty = [204, 205, 304].includes(answer.status);

@@ -3,14 +3,16 @@ import type { HttpConnection } from "./http_connection.ts";
 
 export interface HttpPoolParts {
   readonly clock: Clock;
-  /** How many requests may run at once; a watch and what was upgraded do not count. 4 unless told. */
+  /**
+   * The maximum number of concurrent requests, not counting watches and upgraded connections (default: 4).
+   */
   readonly most?: number | undefined;
 }
 
 const usualRequests = 4;
-/** Of those that may be in use, so many stay when they are not. */
+/** The share of connections to keep when idle. */
 const idleShare = 0.5;
-/** How long a connection waits for the next request, in ms: less than servers and what stands before them do. */
+/** How long an idle connection is kept, in ms: less than servers and load balancers keep it. */
 const idleFor = 30_000;
 
 interface Idle {
@@ -18,7 +20,7 @@ interface Idle {
   readonly timer: Disposable;
 }
 
-/** The connections to one server that are kept for the next request, and who waits for one. */
+/** The idle connections to one server, and the queue for new requests. */
 export class HttpPool implements AsyncDisposable {
   readonly #parts: HttpPoolParts;
   readonly #idle: Idle[] = [];
@@ -39,7 +41,7 @@ export class HttpPool implements AsyncDisposable {
     return this.#idle.length;
   }
 
-  /** Waits for a place among the requests; disposing gives it back. */
+  /** Waits until a request may start; disposing the result lets the next one start. */
   async place({ signal }: { readonly signal: AbortSignal }): Promise<Disposable> {
     signal.throwIfAborted();
     if (this.#requests >= this.#most) {
@@ -47,7 +49,7 @@ export class HttpPool implements AsyncDisposable {
       this.#waiting.push(resolve);
       using _stop = whenAborted(signal, () => {
         const at = this.#waiting.indexOf(resolve);
-        // One that has its turn already hands it on by being disposed.
+        // A request that may already start passes its turn on when it is disposed.
         if (at >= 0) this.#waiting.splice(at, 1);
         if (at >= 0) reject(signal.reason);
       });
@@ -65,7 +67,7 @@ export class HttpPool implements AsyncDisposable {
     };
   }
 
-  /** An idle connection with this key; a new one where there is none, or where it must be fresh. */
+  /** Returns an idle connection with this key; opens a new one when there is none or `isFresh` is set. */
   async take(
     key: string,
     open: () => Promise<HttpConnection>,
@@ -81,7 +83,7 @@ export class HttpPool implements AsyncDisposable {
     return await open();
   }
 
-  /** Takes back a connection that may carry another request. */
+  /** Returns a reusable connection to the pool. */
   giveBack(connection: HttpConnection): void {
     if (this.#isClosed || this.#idle.length >= this.#most * idleShare) return this.#close(connection);
     const drop = () => {
@@ -94,7 +96,7 @@ export class HttpPool implements AsyncDisposable {
     connection.ended().then(drop);
   }
 
-  /** Drops what waits: after a refused sign-in, or when the network has changed. */
+  /** Closes idle connections, after a rejected sign-in or a change of network. */
   clear(): void {
     for (const { connection, timer } of this.#idle.splice(0)) {
       timer[Symbol.dispose]();

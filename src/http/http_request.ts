@@ -2,16 +2,16 @@ import { type Bytes, joinBytes } from "../core/mod.ts";
 import { encodeRequestHead } from "../wire/mod.ts";
 
 export interface EncodedRequest {
-  /** GET when absent. */
+  /** Default: GET. */
   readonly method?: string | undefined;
   readonly target: string;
-  /** What Host says. */
+  /** The value of Host. */
   readonly host: string;
   readonly fields?: Iterable<readonly [name: string, value: string]>;
   readonly body?: string | Bytes | undefined;
 }
 
-/** A request with its body, ready to be written in one piece. */
+/** Encodes a request with its body for a single write. */
 export function encodeRequest({ method = "GET", target, host, fields = [], body }: EncodedRequest): Bytes {
   const content = typeof body === "string" ? new TextEncoder().encode(body) : body;
   const head = encodeRequestHead({

@@ -1,25 +1,25 @@
 import { PosternError, type Target } from "../words/mod.ts";
 import type { BasicCredentials } from "../wire/mod.ts";
 
-/** What an upstream proxy is asked for, by either protocol. */
+/** A request to an upstream proxy, for HTTP and SOCKS. */
 export interface Asking {
   readonly target: Target;
-  /** The proxy, as sentences name it. */
+  /** The proxy's name for messages. */
   readonly proxy: string;
   readonly credentials?: BasicCredentials | undefined;
 }
 
-/** The error for a proxy that takes a user and a password, and not what we gave; `said` is its own answer. */
+/** The error for a proxy that rejects or misses the user and password; `said` is its response. */
 export function proxySignInFailure({ proxy, credentials }: Asking, said?: string): PosternError {
   const what = `Cannot sign in at ${proxy}`;
   const answer = said === undefined ? "" : ` (${said})`;
   return credentials
     ? new PosternError("auth", what, {
-      reason: `it refused the user name or the password${answer}`,
-      hint: "correct the user and the password of this proxy: in its URL, or in user and passwordFile",
+      reason: `it rejected the user name or password${answer}`,
+      hint: "correct the proxy's user and password in its URL, or in user and passwordFile",
     })
     : new PosternError("auth", what, {
-      reason: `it wants a user name and a password${answer}`,
-      hint: "set a user and a password for this proxy: in its URL, or in user and passwordFile",
+      reason: `it requires a user name and password${answer}`,
+      hint: "set the proxy's user and password in its URL, or in user and passwordFile",
     });
 }

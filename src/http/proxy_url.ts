@@ -1,7 +1,7 @@
 import { percentDecoded } from "../core/mod.ts";
 import { normalHost, type Target, targetOf } from "../words/mod.ts";
 
-/** How postern speaks to an upstream proxy; names travel as names with each of them. */
+/** The protocol to an upstream proxy; each of them sends names unresolved. */
 export type ProxyScheme = "http" | "https" | "socks5";
 
 /** The settings of an upstream proxy, as plain data. */
@@ -10,14 +10,14 @@ export interface ProxySettings {
   readonly host: string;
   readonly port: number;
   readonly user?: string;
-  /** From the URL; a password in a file is read when it is used. */
+  /** From the URL; a password file is read at each use. */
   readonly password?: string;
   readonly passwordFile?: string;
-  /** PEM certificates that the TLS proxy may have besides those the system trusts. */
+  /** A file of PEM certificates to trust for the proxy, in addition to the system's. */
   readonly ca?: string;
 }
 
-/** A proxy as it is written. */
+/** A proxy as configured. */
 export interface WrittenProxy {
   readonly url: URL;
   readonly user?: string;
@@ -25,12 +25,12 @@ export interface WrittenProxy {
   readonly ca?: string;
 }
 
-/** What is wrong with it, by the key where that stands. */
+/** The problems of a proxy, by key. */
 export interface ProxyProblems {
   readonly wrong: readonly (readonly [key: keyof WrittenProxy, message: string])[];
 }
 
-/** Reads a proxy, or says what is wrong with it and where. */
+/** Checks a configured proxy; returns its settings or its problems. */
 export function readProxy(
   { url, ca, passwordFile, user: givenUser }: WrittenProxy,
 ): ProxySettings | ProxyProblems {
@@ -41,29 +41,29 @@ export function readProxy(
   if (user === undefined || password === undefined) {
     wrong.push([
       "url",
-      "must have a user name and password in which every % is followed by two hexadecimal digits",
+      "must have two hexadecimal digits after each % in its user name and password",
     ]);
   }
   if (!/^\/?$/.test(url.pathname) || url.search !== "" || url.hash !== "") {
     wrong.push(["url", "must end after the port: a proxy has no path"]);
   }
   if (password && passwordFile !== undefined) {
-    wrong.push(["passwordFile", "must not stand beside a password in the url"]);
+    wrong.push(["passwordFile", "must not be set together with a password in the url"]);
   }
   if (givenUser !== undefined && url.username !== "") {
-    wrong.push(["user", "must not stand beside a user name in the url"]);
+    wrong.push(["user", "must not be set together with a user name in the url"]);
   }
   if (user === "" && (password || passwordFile !== undefined)) {
-    wrong.push(["user", "must be given where there is a password"]);
+    wrong.push(["user", "must be set when a password is set"]);
   }
   if (user && !password && passwordFile === undefined) {
-    wrong.push(["passwordFile", "must be given where there is a user"]);
+    wrong.push(["passwordFile", "must be set when a user is set"]);
   }
   if (user?.includes(":") && scheme !== "socks5") {
-    wrong.push(["user", "must not have a colon: HTTP takes what follows it for the password"]);
+    wrong.push(["user", "must not contain a colon: in HTTP the password follows the first colon"]);
   }
   if (ca !== undefined && scheme !== "https") {
-    wrong.push(["ca", "must stand beside an https:// url only: this proxy is not spoken to by TLS"]);
+    wrong.push(["ca", "must be set only with an https:// url: postern does not use TLS to this proxy"]);
   }
   if (wrong.length > 0) return { wrong };
   return {
@@ -76,7 +76,7 @@ export function readProxy(
   };
 }
 
-/** Where a proxy is, its host in the form in which hosts are compared. */
+/** The address of a proxy, with a normalized host. */
 export function proxyTarget(url: URL): Target {
   const { host, port } = targetOf(url);
   return { host: normalHost(host), port };
@@ -87,7 +87,7 @@ function schemeOf({ protocol }: URL): ProxyScheme {
   return protocol === "https:" ? "https" : "socks5";
 }
 
-/** A proxy by its URL alone, as programs are told of one; undefined for what is none. */
+/** Reads a proxy from a URL alone, as in environment variables; undefined for other URLs. */
 export function proxyOfUrl(text: string): ProxySettings | undefined {
   const url = /^(?:https?|socks5h?):\/\/[^\s/]/.test(text) ? URL.parse(text) : null;
   if (!url || url.hostname === "") return undefined;

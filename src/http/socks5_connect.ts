@@ -13,7 +13,10 @@ import {
 import { noAnswer } from "./final_head.ts";
 import { type Asking, proxySignInFailure } from "./proxy_asking.ts";
 
-/** Asks a SOCKS5 proxy for a connection to the target (RFC 1928), names as names: the tunnel, or why there is none. */
+/**
+ * Requests a connection to the target from a SOCKS5 proxy (RFC 1928), with unresolved names. Returns the
+ * tunnel or the proxy's error about the target.
+ */
 export async function socks5Connect(
   conn: Conn,
   asking: Asking,
@@ -29,8 +32,8 @@ export async function socks5Connect(
   } else if (chosen !== socks5Methods.none) {
     throw asking.credentials
       ? new PosternError("auth", `Cannot sign in at ${asking.proxy}`, {
-        reason: "it wants another way to sign in",
-        hint: "have it accept a user name and a password",
+        reason: "it requires another sign-in method",
+        hint: "configure the proxy to accept a user name and password",
       })
       : proxySignInFailure(asking);
   }
@@ -40,7 +43,7 @@ export async function socks5Connect(
   return messages.goOn();
 }
 
-/** A refusal is known by its second byte; many servers send nothing sensible after it. */
+/** Decides an error reply by its second byte; many servers send invalid data after it. */
 const decodeOutcome: Decode<number> = (bytes) => {
   const [version, code] = bytes;
   if (version === 5 && code !== undefined && code !== 0) return { value: code, used: bytes.length };
@@ -60,16 +63,16 @@ interface Meaning {
   readonly detail?: ErrorDetail;
 }
 
-/** What the replies mean (RFC 1928, section 6). */
+/** The meaning of the replies (RFC 1928, section 6). */
 const meanings: Readonly<Record<number, Meaning>> = {
   1: { code: "unreachable", says: "general failure" },
-  2: { code: "not_allowed", says: "its rules do not allow it" },
-  3: { code: "unreachable", says: "no way to that network", detail: "network" },
-  4: { code: "unreachable", says: "no way to that host", detail: "host" },
+  2: { code: "not_allowed", says: "its rules do not allow this target" },
+  3: { code: "unreachable", says: "network unreachable", detail: "network" },
+  4: { code: "unreachable", says: "host unreachable", detail: "host" },
   5: { code: "refused", says: "connection refused" },
-  6: { code: "timeout", says: "no answer" },
-  7: { code: "protocol", says: "it does not know CONNECT", detail: "command" },
-  8: { code: "protocol", says: "it does not know this kind of address", detail: "address_type" },
+  6: { code: "timeout", says: "timeout" },
+  7: { code: "protocol", says: "it does not support CONNECT", detail: "command" },
+  8: { code: "protocol", says: "it does not support this address type", detail: "address_type" },
 };
 
 function refusal(reply: number, target: Target, proxy: string): PosternError {

@@ -8,22 +8,22 @@ import type { ProxySettings } from "./proxy_url.ts";
 import { socks5Connect } from "./socks5_connect.ts";
 
 export interface UpstreamProxyDeps {
-  /** How sentences name it. */
+  /** The proxy's name for messages. */
   readonly name: string;
   readonly network: Pick<Network, "secure">;
-  /** How the proxy itself is reached. */
+  /** Connects to the proxy. */
   readonly dialer: Dialer;
   readonly files: Files;
-  /** PEM certificates that a TLS proxy may have, where they are in no file. */
+  /** PEM certificates to trust for the proxy, if they are not in a file. */
   readonly caText?: string | undefined;
 }
 
-/** Dials through another proxy: HTTP CONNECT, over TLS or not, or SOCKS5. */
+/** Dials through an upstream proxy: HTTP CONNECT with or without TLS, or SOCKS5. */
 export class UpstreamProxy implements Transport {
   readonly name: string;
   readonly #settings: ProxySettings;
   readonly #deps: UpstreamProxyDeps;
-  /** How sentences name it. */
+  /** The proxy's name for messages. */
   readonly #label: string;
   readonly #passwordFile: FreshText | undefined;
   readonly #ca: FreshText | undefined;
@@ -48,13 +48,13 @@ export class UpstreamProxy implements Transport {
       this.#state = { state: "failing", lastError: describe(error) };
       throw error;
     }
-    // What it says about one target is no failure of the proxy.
+    // An error about one target is not a failure of the proxy.
     this.#state = { state: "ready" };
     if (answer instanceof PosternError) throw answer;
     return answer;
   }
 
-  /** Where it is. */
+  /** Its host and port. */
   get place(): string {
     return formatTarget(this.#settings);
   }
@@ -63,7 +63,7 @@ export class UpstreamProxy implements Transport {
     return { ...this.#state, proxy: this.place };
   }
 
-  /** The tunnel, or why the proxy gives none; throws when it is the proxy that fails. */
+  /** Returns the tunnel or the proxy's error about the target; throws when the proxy itself fails. */
   async #answer(target: Target, { signal, onStep }: DialOptions): Promise<Conn | PosternError> {
     const asking = { target, proxy: this.#label, credentials: await this.#credentials() };
     const reached = await this.#reach({ signal, onStep });
@@ -80,13 +80,13 @@ export class UpstreamProxy implements Transport {
     const { user, password } = this.#settings;
     if (user === undefined) return undefined;
     if (!this.#passwordFile) return { user, password: password ?? "" };
-    // What an editor or `echo` put after it is no part of the password.
+    // The line break from an editor or `echo` is not part of the password.
     const read = (await this.#passwordFile.read()).replace(/\r?\n$/, "");
     if (read !== "" && !/[\r\n]/.test(read)) return { user, password: read };
     throw new PosternError(
       "config",
-      `Cannot use ${this.#passwordFile.path} as a password: it is not one line`,
-      { hint: "write the password into it, and nothing else" },
+      `Cannot use ${this.#passwordFile.path} as a password file: it must contain exactly one line`,
+      { hint: "write only the password into the file" },
     );
   }
 
@@ -122,7 +122,7 @@ export class UpstreamProxy implements Transport {
   }
 
   #broken(error: PosternError): PosternError {
-    return pathFailure(`Cannot go on with ${this.#label}`, error);
+    return pathFailure(`Cannot use ${this.#label}`, error);
   }
 
   [Symbol.asyncDispose](): Promise<void> {

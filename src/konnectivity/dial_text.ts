@@ -9,18 +9,18 @@ import {
   type Target,
 } from "../words/mod.ts";
 
-/** A target as dials name it: `host:port`. */
+/** Formats a target for a dial: `host:port`. */
 export function dialAddress(target: Target): string {
   return formatTarget(target);
 }
 
-/** How a failed dial ended, from the text that is all the protocol has for it. */
+/** Turns the error text of a failed dial into an error; the protocol sends no code. */
 export function dialFailure(text: string, peer: string): PosternError {
-  const code = dialCode(text) ?? (/given up/i.test(text) ? "cancelled" : "unreachable");
+  const code = dialCode(text) ?? (/given up|dial was canceled/i.test(text) ? "cancelled" : "unreachable");
   return new PosternError(code, `Cannot connect through ${peer}: ${asCause(text.slice(0, 300))}`);
 }
 
-/** A failed dial as Go's programs tell it. */
+/** The error text of a failed dial, as Go programs write it. */
 export function dialFailureText(address: string, error: unknown): string {
   const { code, detail, message } = asPosternError(error);
   const known = code === "unreachable" ? unreachable.get(detail) : spoken.get(code);

@@ -1,7 +1,7 @@
 export { type Agents, type AgentStrategy } from "./server/agents.ts";
 export { type Authority } from "./server/certificates.ts";
 
-/** The far side of Konnectivity: loaded by the commands that play it, which no door does. */
+/** Loads the server and agent; only their commands need them, not a proxy instance. */
 export function loadKonnectivity(): Promise<typeof import("./server/mod.ts")> {
   return import("./server/mod.ts");
 }

@@ -5,7 +5,7 @@ import { dialFailureText } from "./dial_text.ts";
 import type { PacketStream } from "./packet_stream.ts";
 import { PacketTunnel, type TunnelHost } from "./packet_tunnel.ts";
 
-/** Connects to a target and gives what then serves the one who asked, until the end. */
+/** Connects to a target and returns a function that serves the peer's connection until it ends. */
 export type Answer = (
   target: Target,
   options: { signal: AbortSignal },
@@ -14,14 +14,14 @@ export type Answer = (
 export interface PacketAnswererOptions {
   readonly clock: Clock;
   readonly answer: Answer;
-  /** How many connections there may be at once, with those that are being made. */
+  /** The maximum number of open and pending connections. */
   readonly most: number;
   readonly isShared: boolean;
-  /** Told about what no error of the protocol is. */
+  /** Called with errors that the protocol cannot express. */
   readonly onError: (error: unknown) => void;
 }
 
-/** The side of a Konnectivity stream that makes connections: an agent for its server, and a server for a client. */
+/** The answering side of a Konnectivity stream: an agent for its server, or a server for a client. */
 export class PacketAnswerer implements TunnelHost {
   readonly side = "answering";
   readonly stream: PacketStream;
@@ -29,10 +29,10 @@ export class PacketAnswerer implements TunnelHost {
   readonly isShared: boolean;
   readonly #options: PacketAnswererOptions;
   readonly #tunnels = new Map<bigint, PacketTunnel>();
-  /** Dials under way, by the number of their asker. */
+  /** Pending dials by the peer's random id. */
   readonly #dialing = new Map<bigint, AbortController>();
   readonly #idle: (() => void)[] = [];
-  /** Answers for which nobody waits and that are not sent yet; and who waits until they are fewer. */
+  /** The number of unsent replies that no code awaits, and the callback that resumes reading. */
   #answers = 0;
   #mayTake: (() => void) | undefined;
   #lastId = 0n;
@@ -44,17 +44,17 @@ export class PacketAnswerer implements TunnelHost {
     this.#options = options;
   }
 
-  /** Connections that are open or being made. */
+  /** The number of open and pending connections. */
   get size(): number {
     return this.#tunnels.size + this.#dialing.size;
   }
 
-  /** Resolves once there is no connection any more. */
+  /** Resolves when no connection is left. */
   get idle(): Promise<void> {
     return this.size === 0 ? Promise.resolve() : new Promise((resolve) => this.#idle.push(resolve));
   }
 
-  /** Serves the stream until it ends, and then drops what is left. A failure of the stream is thrown. */
+  /** Serves the stream until it ends, then drops the remaining connections. Throws the stream's failure. */
   async run({ signal }: { signal: AbortSignal }): Promise<void> {
     await using tasks = new Tasks(signal, this.#options.onError);
     let failure: unknown;
@@ -63,7 +63,7 @@ export class PacketAnswerer implements TunnelHost {
       for (let packet; (packet = await this.stream.receive());) {
         const wait = this.#take(packet, tasks);
         if (wait) await this.stream.whileFull(wait);
-        // Answers of ours that a peer does not fetch must not pile up.
+        // Do not queue more replies than the peer reads.
         if (this.#answers > mostAnswers) await this.stream.whileFull(this.#fewerAnswers());
       }
     } catch (error) {
@@ -89,7 +89,7 @@ export class PacketAnswerer implements TunnelHost {
         return this.#begin(packet, tasks);
       case "closeDial":
         return this.#dialing.get(packet.random)?.abort(
-          new PosternError("cancelled", "The dial was given up"),
+          new PosternError("cancelled", "The dial was canceled"),
         );
       case "data": {
         const tunnel = this.#tunnels.get(packet.connectId);
@@ -120,7 +120,7 @@ export class PacketAnswerer implements TunnelHost {
     if (protocol !== "tcp" && protocol !== "") {
       return refuse(`protocol ${JSON.stringify(protocol)} is not supported`);
     }
-    if (this.#dialing.has(random)) return refuse("the number of this dial is in use");
+    if (this.#dialing.has(random)) return refuse("the random id of this dial is in use");
     if (this.size >= this.#options.most) return refuse("too many connections");
     let target: Target;
     try {
@@ -144,7 +144,7 @@ export class PacketAnswerer implements TunnelHost {
       const connectId = ++this.#lastId;
       const tunnel = new PacketTunnel(connectId, this, this.stream.peer);
       this.#tunnels.set(connectId, tunnel);
-      // Nothing of the target can be told before this.
+      // Send this before any data from the target.
       await this.stream.send({ type: "dialResponse", error: "", connectId, random }).catch((error) => {
         tunnel.takeFailure(error);
       });
@@ -157,7 +157,7 @@ export class PacketAnswerer implements TunnelHost {
     this.#say({ type: "closeResponse", connectId, error: "unknown connection" });
   }
 
-  /** Says something for which nobody waits: whoever reads the stream learns that it is gone. */
+  /** Sends a reply without waiting; the stream's reader notices a failure. */
   #say(packet: Exclude<Packet, { type: "unknown" }>): void {
     this.#answers++;
     this.stream.send(packet).catch(() => {}).finally(() => {

@@ -7,17 +7,17 @@ import { PacketTunnel, type TunnelHost } from "./packet_tunnel.ts";
 
 export interface PacketDialerOptions {
   readonly clock: Clock;
-  /** Whether many connections share the stream; then one that is not read may be dropped. */
+  /** Whether connections share the stream; then an unread one may be dropped. */
   readonly isShared: boolean;
-  /** The other side wants no more connections. */
+  /** Called when the peer accepts no more connections. */
   readonly onDrain?: () => void;
-  /** An answer came to no dial that we know of. */
+  /** Called for a response to an unknown dial. */
   readonly onStray?: () => void;
 }
 
 type Asked = { resolve: (connectId: bigint) => void; reject: (why: unknown) => void };
 
-/** The side of a Konnectivity stream that asks for connections: a client of a server, and a server of its agents. */
+/** The dialing side of a Konnectivity stream: a client of a server, or a server of its agents. */
 export class PacketDialer implements TunnelHost {
   readonly side = "dialing";
   readonly stream: PacketStream;
@@ -26,7 +26,7 @@ export class PacketDialer implements TunnelHost {
   readonly #onDrain: (() => void) | undefined;
   readonly #onStray: (() => void) | undefined;
   readonly #asked = new Map<bigint, Asked>();
-  /** Dials that were given up and may still be answered. */
+  /** Canceled dials that may still get a response. */
   readonly #givenUp = new Set<bigint>();
   readonly #tunnels = new Map<bigint, PacketTunnel>();
   #failure: unknown;
@@ -39,22 +39,22 @@ export class PacketDialer implements TunnelHost {
     this.#onStray = onStray;
   }
 
-  /** Connections that are open. */
+  /** The number of open connections. */
   get tunnels(): number {
     return this.#tunnels.size;
   }
 
-  /** Whether its stream has ended, so that it says nothing of targets any more. */
+  /** Whether the stream has ended; an error then says nothing about the target. */
   get isOver(): boolean {
     return this.#failure !== undefined || this.stream.grpc.exchange.isOver;
   }
 
-  /** Dials that wait for their answer. */
+  /** The number of dials without a response. */
   get pending(): number {
     return this.#asked.size;
   }
 
-  /** Takes what the stream brings until it ends; gives the reason where that is a failure. */
+  /** Processes packets until the stream ends; returns the failure, if there was one. */
   async run(): Promise<unknown> {
     try {
       for (let packet; (packet = await this.stream.receive());) {
@@ -75,7 +75,7 @@ export class PacketDialer implements TunnelHost {
     return why === ended ? undefined : why;
   }
 
-  /** Has the other side connect to a target. */
+  /** Asks the peer to connect to a target. */
   async dial(target: Target, { signal }: { signal: AbortSignal }): Promise<PacketTunnel> {
     signal.throwIfAborted();
     if (this.#failure !== undefined) throw this.#failure;
@@ -88,7 +88,7 @@ export class PacketDialer implements TunnelHost {
       reject(signal.reason);
     });
     const address = dialAddress(target);
-    // That the stream is gone is told by whoever reads it.
+    // `run` reports the end of the stream.
     this.stream.send({ type: "dialRequest", protocol: "tcp", address, random }).catch(reject);
     const connectId = await promise;
     const tunnel = this.#tunnels.get(connectId);
@@ -118,7 +118,7 @@ export class PacketDialer implements TunnelHost {
           packet.type === "closeResponse" ? packet.error : "",
         );
       case "closeDial":
-        return this.#takeAnswer(packet.random, 0n, "the dial was given up");
+        return this.#takeAnswer(packet.random, 0n, "the dial was canceled");
       case "drain":
         return this.#onDrain?.();
       case "dialRequest":
@@ -139,7 +139,7 @@ export class PacketDialer implements TunnelHost {
     if (error !== "") return asked.reject(dialFailure(error, this.stream.peer));
     if (this.#tunnels.has(connectId)) {
       return asked.reject(
-        new PosternError("protocol", `${this.stream.peer} gave one number to two connections`),
+        new PosternError("protocol", `${this.stream.peer} used the same connection id twice`),
       );
     }
     this.#tunnels.set(connectId, new PacketTunnel(connectId, this, this.stream.peer));
@@ -157,7 +157,7 @@ export class PacketDialer implements TunnelHost {
   }
 }
 
-/** Positive, of 63 bits, as others expect it. */
+/** Positive and at most 63 bits, as other implementations expect. */
 function randomNumber(): bigint {
   const [high = 0, low = 0] = crypto.getRandomValues(new Uint32Array(2));
   return (BigInt(high >>> 1) << 32n | BigInt(low)) || 1n;

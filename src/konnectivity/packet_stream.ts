@@ -4,19 +4,19 @@ import type { GrpcStream } from "../mux/mod.ts";
 
 type Known = Exclude<Packet, { type: "unknown" }>;
 
-/** Told what goes over a stream of packets. */
+/** Receives the events of a packet stream. */
 export interface PacketCount {
-  /** Called before a packet is sent; what it gives is given back after. */
+  /** Called before a packet is sent; `sent` gets its result. */
   sending(): number;
   sent(type: Known["type"], since: number): void;
   received(type: Packet["type"]): void;
-  /** `packet` is what could not be sent. */
+  /** `packet` is the unsent packet, if sending failed. */
   failed(error: unknown, packet?: Known): void;
-  /** Nothing more is taken from the stream until a reader has made room, or is again. */
+  /** Whether the stream is paused until a reader makes room. */
   full(isFull: boolean): void;
 }
 
-/** The packets of one Konnectivity stream, whichever side of it we are. Many may send at once, in the order they ask. */
+/** The packets of one Konnectivity stream, for either side. Concurrent sends keep their order. */
 export class PacketStream {
   readonly grpc: GrpcStream;
   readonly #count: PacketCount | undefined;
@@ -30,13 +30,13 @@ export class PacketStream {
   }
 
   /**
-   * Whether the other side knows what only postern says: windows of single connections, and their half-closes. A
-   * client knows when the first packet has come.
+   * Whether the peer is postern, which supports per-connection windows and half-closes. A client knows this
+   * only after the first packet.
    */
   get isPostern(): boolean {
     if (this.#isPostern !== undefined) return this.#isPostern;
     const { requestFields, answerFields } = this.grpc.exchange;
-    // As the server we have its request; as the client its answer, once that has come.
+    // The server knows the request; the client knows the response once it has arrived.
     const theirs = requestFields.length > 0 ? requestFields : answerFields;
     return theirs !== undefined && (this.#isPostern = isMarked(theirs));
   }
@@ -45,7 +45,7 @@ export class PacketStream {
     return this.grpc.exchange.peer;
   }
 
-  /** Whether a packet waits until the other side takes it. */
+  /** Whether a packet waits for the peer to read. */
   get isSending(): boolean {
     return this.#isSending;
   }
@@ -62,19 +62,19 @@ export class PacketStream {
       this.#count?.failed(error, packet);
       throw error;
     } finally {
-      // Handed on as it is: who asks just now comes after those who wait.
+      // Pass on the lock without releasing it, so that waiting sends go before new ones.
       const next = this.#waiting.shift();
       if (next) next();
       else this.#isSending = false;
     }
   }
 
-  /** Ends the stream at once, with all that goes through it. */
+  /** Resets the stream and all its connections. */
   reset(reason: unknown): void {
     this.grpc.exchange.reset(reason);
   }
 
-  /** Waits for whoever has to make room before the next packet is taken. */
+  /** Pauses receiving until there is room. */
   async whileFull(room: Promise<void>): Promise<void> {
     this.#count?.full(true);
     try {
@@ -84,7 +84,7 @@ export class PacketStream {
     }
   }
 
-  /** The next packet; its data are valid until the one after it is asked for. Undefined at the end. */
+  /** Returns the next packet, undefined at the end. Its data are valid until the next call. */
   async receive(): Promise<Packet | undefined> {
     try {
       const message = await this.grpc.receive();
@@ -99,10 +99,10 @@ export class PacketStream {
   }
 }
 
-/** The name of the field by which postern recognises itself, and what it says. */
+/** The header field by which postern recognizes another postern, and its value. */
 export const posternMark = ["postern-packets", "1"] as const;
 
-/** Whether the fields of a request or an answer are those of another postern. */
+/** Whether header fields come from another postern. */
 export function isMarked(fields: readonly HeaderField[]): boolean {
   return fieldValue(fields, posternMark[0]) !== undefined;
 }

@@ -3,28 +3,28 @@ import { MuxStream, type StreamEnd } from "../mux/mod.ts";
 import { PosternError } from "../words/mod.ts";
 import type { PacketStream } from "./packet_stream.ts";
 
-/** What a tunnel needs of whoever keeps the tunnels of a stream. */
+/** The owner of a stream's tunnels, as seen by a tunnel. */
 export interface TunnelHost {
   readonly stream: Pick<PacketStream, "isPostern" | "isSending" | "reset" | "send">;
   readonly clock: Clock;
-  /** Who asked for the connection says that it should be closed, who made it says that it is. */
+  /** The dialing side sends close requests, the answering side close responses. */
   readonly side: "dialing" | "answering";
-  /** Whether other tunnels wait when this one is not read. */
+  /** Whether an unread tunnel blocks others. */
   readonly isShared: boolean;
   forget(tunnel: PacketTunnel): void;
 }
 
-/** One connection among the packets of a stream. Between two posterns it has a window and a half-close of its own. */
+/** One connection on a packet stream. Between two posterns it has its own window and half-close. */
 export class PacketTunnel extends MuxStream {
-  /** Called once when it is closed both ways, by whichever side. */
+  /** Called once when both directions are closed, by either side. */
   onClosed: (() => void) | undefined = undefined;
   readonly connectId: bigint;
   readonly #host: TunnelHost;
-  /** Bytes that were read and not yet told to a peer that keeps to a window. */
+  /** Bytes read but not yet credited to the peer's window. */
   #untold = 0;
   #mayRead: (() => void) | undefined;
   #stall: Disposable | undefined;
-  /** Whether nobody is behind the stream any more, so that nobody else gives up on a reader that takes nothing. */
+  /** Whether the peer has gone, so that only this tunnel can drop a stalled reader. */
   #isLeft = false;
   #peerClosed = false;
 
@@ -34,7 +34,7 @@ export class PacketTunnel extends MuxStream {
     this.#host = host;
   }
 
-  /** Also false once the peer has closed it both ways: then its end is no half-close. */
+  /** False after the peer closed both directions: its end is then no half-close. */
   get carriesHalfClose(): boolean {
     return this.#host.stream.isPostern && !this.#peerClosed;
   }
@@ -43,7 +43,7 @@ export class PacketTunnel extends MuxStream {
     return this.inbox.whenReadable();
   }
 
-  /** A packet may wait for others of its stream. */
+  /** Writes in pieces, because a packet may wait for others on its stream. */
   override write(bytes: Bytes): Promise<void> {
     return this.writeInPieces(bytes);
   }
@@ -56,43 +56,45 @@ export class PacketTunnel extends MuxStream {
     const { stream, side, isShared } = this.#host;
     const isStuck = stream.isSending;
     super.abort(reason);
-    // Behind what the other side may never take, nobody hears that: a stream of this one connection ends at once.
+    // A close packet would wait behind unread data, so reset a stream that carries only this connection.
     if (isStuck && side === "dialing" && !isShared) stream.reset(this.failure);
   }
 
-  /** Keeps the data for the reader. Where many share the stream without windows, it may take until there is room. */
+  /**
+   * Buffers data for the reader. On a shared stream without windows, the promise resolves when there is room.
+   */
   takeData(bytes: Bytes): void | Promise<void> {
     if (!this.takesData) return;
     this.onData(bytes);
     const { isPostern } = this.#host.stream;
     if (this.held <= (isPostern ? 2 * windowSize : this.#mostKept)) return;
     if (isPostern) {
-      return this.abort(new PosternError("protocol", `${this.peer} sends more than its window has`));
+      return this.abort(new PosternError("protocol", `${this.peer} exceeded its flow-control window`));
     }
     return this.#waitForReader();
   }
 
-  /** A peer may only take more, never less. */
+  /** A peer may only enlarge its window. */
   override onWindow(amount: number): void {
     super.onWindow(Math.max(0, amount));
   }
 
-  /** The peer has closed it both ways. */
+  /** Handles the peer's close of both directions. */
   takeClose(error: string): void {
     this.#peerClosed = true;
     if (this.isOver) return this.#forget();
     if (error === "") return this.onClose();
-    const said = `${this.peer} broke off: ${error.slice(0, 200)}`;
+    const said = `${this.peer} closed the connection: ${error.slice(0, 200)}`;
     this.onFailure(new PosternError("unreachable", said, { detail: "reset" }));
   }
 
-  /** Nobody is behind the stream any more, though it has more to read. */
+  /** Handles the end of the peer while unread data remain. */
   takeLeave(): void {
     this.#isLeft = true;
     if (this.#mayRead) this.#watchReader();
   }
 
-  /** The stream is no more. */
+  /** Handles the end of the stream. */
   takeFailure(why: unknown): void {
     this.#peerClosed = true;
     if (this.isOver) return this.#forget();
@@ -102,7 +104,7 @@ export class PacketTunnel extends MuxStream {
 
   protected override send(data: Bytes): Promise<void> {
     const { stream } = this.#host;
-    // Others know no windows: what is sent never counts.
+    // Without windows, sent data must not count.
     if (!stream.isPostern) this.onWindow(data.length);
     return stream.send({ type: "data", connectId: this.connectId, error: "", data });
   }
@@ -111,7 +113,9 @@ export class PacketTunnel extends MuxStream {
     return this.#host.stream.send({ type: "end", connectId: this.connectId });
   }
 
-  /** It counts as a connection until its owner has read all and closes it: an agent that drains waits for that. */
+  /**
+   * Keeps the connection until its owner has read everything and closes it: a draining agent waits for that.
+   */
   protected override onBothEnded(): void {}
 
   protected override onOver(how: StreamEnd): void {
@@ -120,9 +124,9 @@ export class PacketTunnel extends MuxStream {
     const { stream, side } = this.#host;
     const { connectId } = this;
     const type = side === "dialing" ? "closeRequest" : "closeResponse";
-    // A stream that is gone has told everybody already.
+    // If the send fails, the end of the stream has informed all tunnels.
     const told = stream.send({ type, connectId, error: "" }).catch(() => {});
-    // Whoever ends the stream then has said this before.
+    // Forget the tunnel only after the close packet, so that it precedes the end of the stream.
     told.then(() => this.#forget());
   }
 
@@ -147,7 +151,7 @@ export class PacketTunnel extends MuxStream {
     stream.send({ type: "window", connectId: this.connectId, bytes }).catch(() => {});
   }
 
-  /** The peer knows no windows, so all its tunnels wait with this one; a reader that takes nothing at all is dropped. */
+  /** Pauses the stream, because the peer has no windows. Drops a reader that stops reading. */
   #waitForReader(): Promise<void> {
     const { promise, resolve } = Promise.withResolvers<void>();
     this.#mayRead = () => {
@@ -159,7 +163,7 @@ export class PacketTunnel extends MuxStream {
     return promise;
   }
 
-  /** How much is kept of what a sender without windows sends. */
+  /** The buffer limit for a peer without windows. */
   get #mostKept(): number {
     return this.#host.isShared ? 8 << 20 : 256 << 10;
   }
@@ -167,19 +171,21 @@ export class PacketTunnel extends MuxStream {
   #watchReader(): void {
     const { isShared, clock } = this.#host;
     if (!isShared && !this.#isLeft) return;
-    const [ms, when] = isShared ? [stallLimit, "while others wait"] : [leftLimit, "and its client has left"];
+    const [ms, when] = isShared
+      ? [stallLimit, "while other connections wait"]
+      : [leftLimit, "after its client has left"];
     this.#stall?.[Symbol.dispose]();
     this.#stall = limitTime(clock, ms, () => {
-      this.abort(new PosternError("timeout", `Its reader takes nothing ${when}`, { detail: "reset" }));
+      this.abort(new PosternError("timeout", `The reader stalled ${when}`, { detail: "reset" }));
     });
   }
 }
 
-/** How much may be on its way for one connection between two posterns. */
+/** The window of one connection between two posterns. */
 const windowSize = 1 << 20;
-/** How long, in ms, a reader may take nothing of what is kept while a stream waits for it. */
+/** In ms: how long a reader may stall while the stream waits for it. */
 const stallLimit = 1000;
-/** And how long where nobody waits for it but what a client has sent before it left. */
+/** In ms: the same limit after the client has left and only buffered data remain. */
 const leftLimit = 30_000;
-/** The data of one packet; others refuse more than 4 MiB. */
+/** The data of one packet; other implementations reject more than 4 MiB. */
 const pieceSize = 64 * 1024;

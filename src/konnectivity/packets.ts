@@ -1,13 +1,13 @@
 import { type Bytes, joinBytes } from "../core/mod.ts";
 import { ProtobufWriter, readProtobuf } from "../wire/mod.ts";
 
-/** Where each of the two services of a Konnectivity server is found. */
+/** The paths of a Konnectivity server's two services. */
 export const konnectivityProxyPath = "/ProxyService/Proxy";
 export const konnectivityAgentPath = "/AgentService/Connect";
 
-/** What clients, servers and agents of Konnectivity say to each other. Ids are signed numbers of 64 bits. */
+/** The packets of Konnectivity clients, servers and agents. Ids are signed 64-bit numbers. */
 export type Packet =
-  /** `random` tells the asker's requests apart until there is a `connectId`. */
+  /** `random` identifies a dial before it has a `connectId`. */
   | {
     readonly type: "dialRequest";
     readonly protocol: string;
@@ -23,20 +23,20 @@ export type Packet =
   | { readonly type: "closeRequest"; readonly connectId: bigint }
   | { readonly type: "closeResponse"; readonly error: string; readonly connectId: bigint }
   | { readonly type: "data"; readonly connectId: bigint; readonly error: string; readonly data: Bytes }
-  /** Takes a dial back that was not answered yet. */
+  /** Cancels an unanswered dial. */
   | { readonly type: "closeDial"; readonly random: bigint }
-  /** The agent wants no more connections. */
+  /** The agent accepts no more connections. */
   | { readonly type: "drain" }
   /**
-   * Of postern alone, and only to those who said that they know it: the sender takes `bytes` more of this connection's
-   * data. So one connection that is not read keeps no other waiting.
+   * A postern extension, sent only to peers that support it: the sender grants `bytes` more of this
+   * connection's data. An unread connection then does not block others.
    */
   | { readonly type: "window"; readonly connectId: bigint; readonly bytes: number }
-  /** As that: the sender says no more on this connection, and goes on listening. */
+  /** A postern extension: the sender's half-close; it still receives. */
   | { readonly type: "end"; readonly connectId: bigint }
   | { readonly type: "unknown"; readonly number: bigint };
 
-/** Numbers of the packets, and the field that holds each one's content. */
+/** The number of each packet type and the field that holds its content. */
 const kinds = {
   dialRequest: { number: 0n, field: 2 },
   dialResponse: { number: 1n, field: 3 },
@@ -49,13 +49,13 @@ const kinds = {
   end: { number: 1002n, field: 1002 },
 } as const;
 
-/** Writes a packet, with `before` bytes left free in front of it. */
+/** Encodes a packet and leaves `before` bytes free in front of it. */
 export function encodePacket(packet: Exclude<Packet, { type: "unknown" }>, before = 0): Bytes {
   const { head, data } = encodePacketParts(packet, before);
   return joinBytes([head, data]);
 }
 
-/** The same in two parts, so that data need not be copied to be sent: `data` is what comes after `head`. */
+/** Encodes a packet in two parts, `head` and `data`, so that sending need not copy the data. */
 export function encodePacketParts(
   packet: Exclude<Packet, { type: "unknown" }>,
   before = 0,
@@ -63,7 +63,7 @@ export function encodePacketParts(
   const data = packet.type === "data" ? packet.data : nothing;
   const { number, field } = kinds[packet.type];
   const content = contentOf(packet);
-  // The data come last and may be large, so whoever sends the packet puts them where they go.
+  // Data come last and may be large, so the sender adds them without a copy.
   if (data.length > 0) content.bytesHead(3, data.length);
   const whole = new ProtobufWriter().number(1, number).message(field, content, data.length);
   const head = new Uint8Array(before + whole.length);
@@ -94,14 +94,14 @@ function contentOf(packet: Exclude<Packet, { type: "unknown" }>): ProtobufWriter
   }
 }
 
-/** Reads a packet; its data are a view of `bytes`. What is missing is zero or empty, as protobuf has it. */
+/** Decodes a packet; its data are a view of `bytes`. Missing fields are zero or empty, as in protobuf. */
 export function decodePacket(bytes: Bytes): Packet {
   return decodeData(bytes) ?? decodeAny(bytes);
 }
 
-/** Nearly all packets are data, written as everybody writes them: fields in their order, no error, a small id. */
+/** Fast path for usual data packets: fields in order, no error, a small id. */
 function decodeData(bytes: Bytes): Packet | undefined {
-  // Field 1 is 4, and field 4 is the content.
+  // Field 1 is the type 4, and field 4 is the content.
   if (bytes[0] !== 0x08 || bytes[1] !== 4 || bytes[2] !== 0x22) return undefined;
   const content = readSmall(bytes, 3);
   if (content === undefined || content.end + content.value !== bytes.length) return undefined;
@@ -113,7 +113,7 @@ function decodeData(bytes: Bytes): Packet | undefined {
   return { type: "data", connectId: BigInt(id.value), error: "", data: bytes.subarray(length.end) };
 }
 
-/** A number of at most four bytes, and where it ends. */
+/** Reads a number of at most four bytes and returns its end. */
 function readSmall(bytes: Bytes, at: number): { value: number; end: number } | undefined {
   let value = 0;
   for (let count = 0; count < 4; count++) {
@@ -127,7 +127,7 @@ function readSmall(bytes: Bytes, at: number): { value: number; end: number } | u
 
 function decodeAny(bytes: Bytes): Packet {
   let number = 0n;
-  // Of several contents the last counts, and two of one kind are one.
+  // The last content wins; repeated contents of one type are merged.
   let of = 0, content = new Content();
   for (const field of readProtobuf(bytes)) {
     if (field.kind === "number") {
@@ -167,10 +167,10 @@ const typeOf = new Map(
 );
 const contentFields = new Set<number>(Object.values(kinds).map(({ field }) => field));
 const nothing: Bytes = new Uint8Array(0);
-// A mark at its beginning is a letter like any other.
+// Keep a byte order mark like any other character.
 const utf8 = new TextDecoder("utf-8", { ignoreBOM: true });
 
-/** The fields of one packet's content, the last of each. */
+/** The fields of one packet's content; the last value of each field wins. */
 class Content {
   readonly #numbers = new Map<number, bigint>();
   readonly #bytes = new Map<number, Bytes>();

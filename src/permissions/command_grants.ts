@@ -1,23 +1,29 @@
-/** What Deno can grant and we ever ask for; `ffi` and `import` are never granted. */
+/** The kinds of Deno permissions that postern uses; it never gets `ffi` and `import`. */
 export type PermissionKind = "net" | "read" | "write" | "env" | "run" | "sys";
 
 /**
- * Everything, or these names; `{state}` and the like stand for the platform's directories, `{self}` for the program,
- * `{control}` for the control sockets of the doors that run, `{ssh}` for the person's ssh directory, `{shell}` and
- * `{askpass}` for the programs that the environment names for that, `{agent}` for the socket of its ssh agent,
- * `{browser}` for what opens a web address, `{kube}` for the directories of kubeconfigs,
- * `{services}` for where the files of a person's services are, `{serviceLogs}` for where launchd puts what they log,
- * `{resolver}` for what the system's resolver reads.
+ * Everything, or these names. Names in braces stand for paths:
+ *
+ * - `{config}`, `{state}`, `{cache}`, `{runtime}`: the platform's directories
+ * - `{self}`: the program
+ * - `{control}`: the control sockets of running instances
+ * - `{ssh}`: the user's ssh directory
+ * - `{shell}`, `{askpass}`: the programs in `$SHELL` and `$SSH_ASKPASS`
+ * - `{agent}`: the socket of the ssh agent
+ * - `{browser}`: the program that opens web addresses
+ * - `{kube}`: the directories of kubeconfigs
+ * - `{services}`, `{serviceLogs}`: the directories of the user's services and of their launchd logs
+ * - `{resolver}`: the directories of the system's resolver
  */
 export type Grant = "any" | readonly string[];
 
-/** What one command may do. A kind that is not named is not granted. */
+/** The permissions of one command. A missing kind is not granted. */
 export type Grants = Readonly<Partial<Record<PermissionKind, Grant>>>;
 
-/** All kinds, in the order in which `main.ts` gives them up. */
+/** All kinds, in the order in which postern revokes them. */
 export const permissionKinds: readonly PermissionKind[] = ["net", "read", "write", "env", "run", "sys"];
 
-/** The environment that any command may read: places, output, and what the YAML parser asks for. */
+/** The environment variables that every command may read. */
 const commonEnv = [
   "HOME",
   "USERPROFILE",
@@ -35,7 +41,7 @@ const commonEnv = [
   "NO_COLOR",
 ];
 
-/** Speaks to a running door: the control socket and its lock, nothing else. */
+/** For commands that only connect to a running instance: the control socket and its lock. */
 const client: Grants = {
   net: ["{control}"],
   read: ["{config}", "{state}", "{runtime}"],
@@ -45,8 +51,8 @@ const client: Grants = {
 };
 
 /**
- * Asks a running door, else answers from the configuration, which may name files and variables (`${NAME}`) at will. A
- * stored catalogue is a store of SQLite, which wants to be writable.
+ * For commands that ask a running instance, or else read the configuration, which may name any file and variable
+ * (`${NAME}`). SQLite must be able to write to the stored catalogue.
  */
 const reader: Grants = {
   ...client,
@@ -55,52 +61,52 @@ const reader: Grants = {
   env: "any",
 };
 
-/** Adds to the kubeconfig of the person, where it is told to; asks API servers for their certificates through the door. */
+/** For commands that can change the user's kubeconfig, and get certificates from API servers through the instance. */
 const kubeconfigWriter: Grants = {
   ...reader,
   net: "any",
   write: ["{state}", "{cache}", "{runtime}", "{kube}"],
 };
 
-/** What the ssh configuration may have run: `Match exec` and ProxyCommand by a shell, `engine: openssh`, SSH_ASKPASS. */
+/** The programs that an ssh configuration can start: a shell for `Match exec` and ProxyCommand, ssh, SSH_ASKPASS. */
 export const sshPrograms = ["{shell}", "ssh", "{askpass}"];
 
-/** What kubeconfigs usually name to sign in with; a door that is compiled may start any. */
+/** Common exec plugins of kubeconfigs. A compiled instance may start any program. */
 export const signInPrograms = [
   ...["kubectl", "kubelogin", "kubectl-oidc_login", "oc", "postern", "tsh"],
   ...["aws", "aws-iam-authenticator", "gke-gcloud-auth-plugin", "doctl", "exo"],
 ];
 
-/** What the ssh configuration asks of the machine. */
+/** The system facts that an ssh configuration can use. */
 const sshFacts = ["uid", "gid", "username", "homedir", "hostname", "networkInterfaces"];
 
-/** Asks a running door, else goes the way that a door would go. */
+/** For commands that ask a running instance, or else connect as an instance would. */
 const walker: Grants = {
   ...reader,
   net: "any",
-  // Deno wants a unix socket to be writable to connect to it.
+  // Deno requires write permission to connect to a unix socket.
   write: ["{state}", "{cache}", "{runtime}", "{ssh}", "{agent}"],
   run: [...sshPrograms, ...signInPrograms],
   sys: sshFacts,
 };
 
-/** Signs in, with a browser, and asks an API, perhaps through a transport of the configuration. */
+/** For commands that sign in with a browser and call an API, if configured through a transport. */
 const fetcher: Grants = { ...walker, run: ["{browser}", ...sshPrograms] };
 
-/** Asks services where the rules lead, and adds to the kubeconfig of the person, where it is told to. */
+/** For commands that connect to services by the rules, and can change the user's kubeconfig. */
 const emergency: Grants = {
   ...walker,
   write: ["{state}", "{cache}", "{runtime}", "{ssh}", "{agent}", "{kube}"],
 };
 
-/** Starts whatever a person names, in a cluster, and where no door runs is one itself for as long. */
+/** For commands that start any program for a cluster, and an instance while it runs if there is none. */
 const runner: Grants = {
   ...walker,
   write: ["{state}", "{cache}", "{runtime}", "{ssh}", "{agent}", "{kube}"],
   run: "any",
 };
 
-/** Reads the configuration as a door would, writes the files of a service, and has the service manager read them. */
+/** For commands that read the configuration, write the files of a service and reload the service manager. */
 const installer: Grants = {
   read: "any",
   write: ["{cache}", "{services}"],
@@ -111,37 +117,37 @@ const installer: Grants = {
 
 const uninstaller: Grants = { ...installer, read: ["{services}"], write: ["{services}"], env: commonEnv };
 
-/** Runs a door. */
+/** For commands that run an instance. */
 export const instance: Grants = {
   net: "any",
   read: "any",
-  // Host keys that are accepted are written down where ssh would.
+  // postern stores accepted host keys in ssh's files.
   write: ["{state}", "{cache}", "{runtime}", "{ssh}", "{agent}", "{resolver}"],
   env: "any",
   run: ["{self}", ...sshPrograms, ...signInPrograms],
   sys: sshFacts,
 };
 
-/** Whether a command starts doors, itself or by a service: from source it hands on the flags of one. */
+/** Whether a command starts instances, itself or by a service: from source, it passes on Deno's flags. */
 export function startsInstances(command: string): boolean {
   return commandGrants[command] === instance || commandGrants[command] === installer;
 }
 
-/** Whether others depend on a command for as long as it runs. */
+/** Whether other programs depend on a command while it runs. */
 export function isDependedOn(command: string): boolean {
   return ["proxy", "proxy-out", "konnectivity", "shell", "kubectl", "oc"].includes(command);
 }
 
-/** The command that kubeconfigs name as the way to sign in. */
+/** The command that postern writes into kubeconfigs as exec plugin. */
 export const plugin = "exec-credential";
 
-/** Whether a command writes kubeconfigs that name the plugin. */
+/** Whether a command writes kubeconfigs with the exec plugin. */
 export function writesKubeconfigs(command: string): boolean {
   const grants = commandGrants[command];
   return grants === kubeconfigWriter || grants === runner || command === "oc-web-login";
 }
 
-/** What each command may do. */
+/** The permissions of each command. */
 export const commandGrants: Readonly<Record<string, Grants>> = {
   proxy: instance,
   "proxy-out": instance,
@@ -153,7 +159,7 @@ export const commandGrants: Readonly<Record<string, Grants>> = {
   top: client,
   reload: client,
   stop: client,
-  // The log of a service is the journal's, or where launchd was told to put it.
+  // The log of a service is in the journal, or in the file that its launchd agent names.
   logs: {
     ...client,
     read: ["{config}", "{state}", "{runtime}", "{services}", "{serviceLogs}"],
@@ -171,7 +177,7 @@ export const commandGrants: Readonly<Record<string, Grants>> = {
   shell: runner,
   kubectl: runner,
   oc: runner,
-  // What a cluster names as its sign-in is reached through the door, or as a door would reach it.
+  // Reaches a cluster's sign-in through the instance, or as an instance would.
   "exec-credential": fetcher,
   switch: kubeconfigWriter,
   "oc-web-login": { ...fetcher, write: ["{state}", "{cache}", "{runtime}", "{ssh}", "{agent}", "{kube}"] },
@@ -186,7 +192,7 @@ export const commandGrants: Readonly<Record<string, Grants>> = {
     write: ["{state}", "{cache}", "{runtime}", "{resolver}"],
     run: ["systemctl"],
   },
-  // A far side listens where it is told to, with the files that it is told of.
+  // The options name any listen address and file.
   konnectivity: {
     net: "any",
     read: "any",
@@ -194,7 +200,7 @@ export const commandGrants: Readonly<Record<string, Grants>> = {
     env: "any",
     sys: ["uid", "networkInterfaces"],
   },
-  // It speaks to an API server, and asks endpoints through the proxy that is to be accepted.
+  // Connects to an API server, and to readiness endpoints through the checked proxy.
   egress: { net: "any", read: "any", env: "any", sys: ["uid", "hostname"] },
   "service-install": installer,
   "service-uninstall": uninstaller,
@@ -208,7 +214,7 @@ export const commandGrants: Readonly<Record<string, Grants>> = {
   help: { env: commonEnv },
 };
 
-/** On Windows a door is controlled over loopback TCP. */
+/** The permissions on a platform: on Windows, the control protocol uses loopback TCP. */
 export function grantsFor(command: string, platform: string): Grants {
   const grants = commandGrants[command] ?? commandGrants["help"] ?? {};
   const isOverTcp = platform === "windows" && grants.net !== "any" && grants.net?.includes("{control}");

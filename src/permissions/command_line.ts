@@ -10,25 +10,25 @@ import {
   passingOn,
 } from "./option_table.ts";
 
-/** A command line, as far as it is read before the parser is loaded. The parser gets the same words. */
+/** A command line as postern reads it before the parser loads. The parser gets the same words. */
 export interface CommandLine {
-  /** The command's name; undefined where there is none. */
+  /** The command's name; undefined without a command. */
   readonly name: string | undefined;
-  /** The command whose permissions it gets: `kubectl` for `clusters NAME kubectl`, `help` for an unknown name. */
+  /** The command whose permissions apply: `kubectl` for `clusters NAME kubectl`, `help` for an unknown name. */
   readonly command: string;
-  /** The command's own words, without its name but with the global options before it. */
+  /** The command's words: without its name, and with the global options before it. */
   readonly own: readonly string[];
-  /** The words of another program, and those behind `--`. */
+  /** The words for another program, and the words after `--`. */
   readonly rest: readonly string[];
-  /** Own words that are neither options nor their values. */
+  /** The words in `own` that are neither options nor their values. */
   readonly words: readonly string[];
-  /** Own options with their values, in the order in which they stand; flags have empty ones. */
+  /** The options in `own` with their values in order; the value of a flag is empty. */
   readonly options: ReadonlyMap<string, readonly string[]>;
   /** Whether the last option lacks its value. */
   readonly awaitsValue: boolean;
 }
 
-/** Reads a command line without a parser. */
+/** Reads a command line without the parser. */
 export function readCommandLine(args: readonly string[]): CommandLine {
   const { words: [at], options, awaitsValue } = scan(args, { most: 1 });
   if (at === undefined) {
@@ -37,7 +37,7 @@ export function readCommandLine(args: readonly string[]): CommandLine {
   }
   const name = args[at] ?? "";
   const others = args.toSpliced(at, 1);
-  // kharon's first form: nothing but a file that says where connections go.
+  // kharon's first form: a mapping file as the only argument.
   return at === args.length - 1 && /[^/\\]\.json$/.test(name)
     ? lineOf("proxy", [...others, "--mapping-file", name])
     : lineOf(name, others);
@@ -60,17 +60,17 @@ function lineOf(name: string, args: readonly string[]): CommandLine {
   };
 }
 
-/** The words that the parser gets, with another program's words after `--`. */
+/** The words for the parser, with another program's words after `--`. */
 export function parsedWords({ own, rest }: Pick<CommandLine, "own" | "rest">): readonly string[] {
   return rest.length === 0 ? own : [...own, "--", ...rest];
 }
 
-/** Which form of `postern clusters …` a line has. */
+/** The form of a `postern clusters …` line. */
 export interface ClusterForm {
-  /** Where the first two words are. */
+  /** The positions of the first two words. */
   readonly first: number | undefined;
   readonly second: number | undefined;
-  /** Behind `list` all words are patterns, also those that are verbs elsewhere. */
+  /** After `list`, all words are patterns, even names of verbs. */
   readonly isList: boolean;
   readonly verb: typeof clusterVerbs[number] | undefined;
 }
@@ -83,7 +83,7 @@ export function clusterForm(args: readonly string[]): ClusterForm {
   return { first, second, isList, verb: clusterVerbs.find((verb) => verb === word) };
 }
 
-/** The words of a command up to `--` with their options, and the words behind it. */
+/** Splits the words of a command at `--`. */
 export function splitAtDashes(
   args: readonly string[],
   command: string,
@@ -92,35 +92,35 @@ export function splitAtDashes(
   return { own: args.slice(0, end), rest: args.slice(end + 1), options };
 }
 
-/** The words of a command, with an empty value for each option that may stand without one and does. */
+/** The words of a command, with `=` after each option that has an optional value but no value on the line. */
 export function withEmptyValues(args: readonly string[], command: string): readonly string[] {
   const { empty } = scan(args, { command });
   return args.map((word, at) => empty.includes(at) ? `${word}=` : word);
 }
 
-/** The value of an option that is given once: the parser refuses a second one. */
+/** The value of an option that occurs once: the parser rejects a second one. */
 export function valueOf({ options }: CommandLine, name: string): string | undefined {
   const values = options.get(name) ?? [];
   return values.length === 1 ? values[0] : undefined;
 }
 
-/** Whether a command line asks for the log level `debug`, and so for stack traces. */
+/** Whether the log level is `debug`, which enables stack traces. */
 export function wantsTraces(line: CommandLine): boolean {
   return valueOf(line, optionNames.logLevel) === "debug";
 }
 
 interface Scan {
-  /** Where words are that are neither options nor their values. */
+  /** The positions of words that are neither options nor their values. */
   readonly words: readonly number[];
   readonly options: ReadonlyMap<string, readonly string[]>;
-  /** Where options that may stand without a value do. */
+  /** The positions of options that omit their optional value. */
   readonly empty: readonly number[];
-  /** Where reading ended. */
+  /** The position at which reading ended. */
   readonly end: number;
   readonly awaitsValue: boolean;
 }
 
-/** Reads words up to `--`, or until there are so many; without a command only global options take values. */
+/** Reads words up to `--` or up to `most` words; without a command, only global options take values. */
 function scan(
   args: readonly string[],
   { command, most = Infinity }: { readonly command?: string; readonly most?: number },
@@ -154,12 +154,12 @@ function scan(
   return { words, options, empty, end: at, awaitsValue };
 }
 
-/** Drops the flags that share a word with another option: `-vo json` is `-v -o json`. */
+/** Removes flags that share a word with another option: `-vo json` means `-v -o json`. */
 function unbundled(word: string): string {
   return word.replace(/^-[vf]+(?!$)/, "-");
 }
 
-/** The name of the option that a word is, without a value behind `=`. */
+/** The name of the option in a word, without a value after `=`; undefined for other words. */
 function optionIn(word: string): string | undefined {
   const [name = ""] = word.split("=", 1);
   return /^--?[a-z0-9-]+$/i.test(name) || logOptions.some((option) => option === name) ? name : undefined;

@@ -12,12 +12,12 @@ import type { CommandLine } from "./command_line.ts";
 import { placesNamed } from "./named_places.ts";
 import { fill, type SourceFacts } from "./source_facts.ts";
 
-/** The flags of `deno run` for one command line from source: the narrowest that do. */
+/** The narrowest flags of `deno run` for one command line from source. */
 export function flagsFor(line: CommandLine, facts: SourceFacts): string[] {
   return toFlags(grantsFor(line.command, facts.platform), narrowFor(line, facts));
 }
 
-/** The same for a worker of the compiled program, which uses no ssh and starts no programs. */
+/** The permissions for a worker of the compiled program, which uses no ssh and starts no programs. */
 export function workerPermissions(
   line: CommandLine,
   facts: SourceFacts,
@@ -47,8 +47,8 @@ function narrowFor(line: CommandLine, facts: SourceFacts): Narrow {
 }
 
 /**
- * The flags the program is compiled with: the union of all commands. Directories and the program's own path
- * are not known then, so those kinds become unrestricted, and `kindsFor` takes away what a command does not need.
+ * The flags for compiling: the union of all commands. The directories and the program's path are unknown at that
+ * time, so kinds with such names are unrestricted. At run time, postern revokes what `kindsFor` does not return.
  */
 export function compiledFlags(): string[] {
   const union: Partial<Record<PermissionKind, Grant>> = {};
@@ -78,7 +78,7 @@ function toFlags(
   });
 }
 
-/** A comma inside a value is written twice. */
+/** Doubles commas inside a value. */
 function escape(name: string): string {
   return name.replaceAll(",", ",,");
 }

@@ -1,7 +1,7 @@
 import { type CommandLine, valueOf } from "./command_line.ts";
 import { writingOptions } from "./option_table.ts";
 
-/** The directories of what the command line has written: files are replaced by renaming. */
+/** The directories of the command line's output files: postern replaces files by renaming. */
 export function placesNamed(line: CommandLine): string[] {
   const paths = (writingOptions[line.command] ?? []).flatMap((option) =>
     option === "--listen-unix" ? line.options.get(option) ?? [] : valueOf(line, option) ?? []
@@ -11,7 +11,7 @@ export function placesNamed(line: CommandLine): string[] {
   return [...paths.filter((path) => path !== "").map(parentOf), ...(isMade ? [directory] : [])];
 }
 
-/** The directory of a path; `.` for a name alone. */
+/** The directory of a path; `.` for a bare name. */
 export function parentOf(path: string): string {
   const end = Math.max(path.lastIndexOf("/"), path.lastIndexOf("\\"));
   return end < 0 ? "." : path.slice(0, Math.max(end, 1));

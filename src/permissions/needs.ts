@@ -14,8 +14,8 @@ import { placesNamed } from "./named_places.ts";
 import { fill, type SourceFacts } from "./source_facts.ts";
 
 /**
- * The kinds a command line needs: the program gives up the rest first of all. `usesSsh` is whether the configuration
- * may name an ssh host.
+ * The kinds that a command line needs: postern revokes the others first. `usesSsh` says whether the configuration may
+ * name an ssh host.
  */
 export function kindsFor(
   line: CommandLine,
@@ -23,39 +23,42 @@ export function kindsFor(
 ): PermissionKind[] {
   const { command, options } = line;
   const grants = grantsFor(command, platform);
-  // A door starts itself to go into the background, a sign-in a browser, a shell what a person says, a service its
-  // manager, its log the journal's reader; all else that is run is named by the ssh configuration.
+  // Programs that postern starts without ssh: itself in the background, a browser for a sign-in, the program of a
+  // shell, the service manager, journalctl. Only the ssh configuration names others.
   const mayRun = usesSsh || grants.run === "any" ||
     ["{browser}", "systemctl", "journalctl"].some((program) => grants.run?.includes(program)) ||
     (command === "proxy" && options.has("--background")) || command === "connect";
   return permissionKinds.filter((kind) => grants[kind] !== undefined && (kind !== "run" || mayRun));
 }
 
-/** Whether what is configured may want programs: ssh hosts, also those of a catalogue, and what signs in to a cluster. Told from the text, since understanding it takes more than what is loaded by then. */
+/**
+ * Whether the configuration may start programs: for ssh hosts, also those of a catalogue, and to sign in to a cluster.
+ * Searches the text, because the modules that can parse it are not loaded yet.
+ */
 export function mayUseSsh(line: CommandLine, configText: string | undefined): boolean {
-  const config = withoutRemarks(configText);
-  // What kubevpn calls so is a door into a cluster, though it names no word of that.
+  const config = withoutComments(configText);
+  // kubevpn's proxy-out connects to a cluster, although its command line does not contain such a word.
   return line.options.has("--mapping-file") || line.command === "proxy-out" ||
     [...line.own, config].some((text) => /\b(?:ssh|kubernetes)\b/.test(text)) ||
     /\bcatalogues\b/.test(config);
 }
 
-/** What `config init` writes explains ssh and DNS in remarks. */
-function withoutRemarks(configText: string | undefined): string {
+/** Removes comments: those of `config init` mention ssh and DNS. */
+function withoutComments(configText: string | undefined): string {
   return (configText ?? "").replace(/^\s*#.*$/gm, "");
 }
 
-/** Whether an instance writes to no place that only its configuration names, and starts no program. */
+/** Whether an instance starts no program and writes only to known directories. */
 export function isConfinable(line: CommandLine, needs: Needs, configText: string | undefined): boolean {
-  const namesSocket = /\bunix\b/.test(withoutRemarks(configText)) ||
+  const namesSocket = /\bunix\b/.test(withoutComments(configText)) ||
     line.own.some((word) => /\bunix:/.test(word));
   return commandGrants[line.command] === instance && !needs.ssh && !namesSocket &&
     !kindsFor(line).includes("run");
 }
 
 /**
- * What a command may give up, by what needs it. A place inside a directory that stays stays too: Deno would take away
- * the whole directory.
+ * The permissions that a command can revoke, by feature. Excludes paths inside a directory that the command keeps:
+ * Deno would revoke the whole directory.
  */
 export function needsTable(line: CommandLine, facts: SourceFacts): NeedsTable {
   const { write = [] } = commandGrants[line.command] ?? {};
@@ -72,23 +75,23 @@ export function needsTable(line: CommandLine, facts: SourceFacts): NeedsTable {
       : [];
   return {
     ssh: { run: filled(sshPrograms), write: [...goes("{ssh}"), ...goes("{agent}")] },
-    // A kubeconfig that postern wrote from source names Deno as the program, which could start with any permission.
+    // A kubeconfig that postern wrote from source starts Deno, which could run with any permission.
     plugins: [...signInPrograms, ...facts.programs ?? [], ...runsMore ? [] : [facts.self]],
     resolver: goes("{resolver}"),
     runsMore,
   };
 }
 
-/** The most that a command may need, told from its words and the text of the configuration. */
+/** The most that a command may need, according to its words and the text of the configuration. */
 export function mayNeed(
   line: CommandLine,
   configText: string | undefined,
   { hasCatalogue, hasResolverFiles }: { readonly hasCatalogue: boolean; readonly hasResolverFiles: boolean },
 ): Needs {
   const usesPrograms = hasCatalogue || mayUseSsh(line, configText);
-  // Other commands that have these places are there to write them; an instance repairs what a killed one has left.
+  // Other commands with these paths exist to write them; an instance only repairs the leftovers of a killed one.
   const isInstance = commandGrants[line.command] === instance;
-  const usesDns = [...line.own, withoutRemarks(configText)].some((text) => /\bdns\b/.test(text));
+  const usesDns = [...line.own, withoutComments(configText)].some((text) => /\bdns\b/.test(text));
   return {
     ssh: usesPrograms,
     plugins: usesPrograms ? "any" : [],
@@ -96,7 +99,7 @@ export function mayNeed(
   };
 }
 
-/** Whether a command speaks to control sockets and to nothing else, so that it may not look at what is above them. */
+/** Whether a command only connects to control sockets: it may not read the directories above them. */
 export function isControlClient(line: CommandLine): boolean {
   const { net, read } = commandGrants[line.command] ?? {};
   return read !== "any" && net !== undefined && net !== "any" && net.includes("{control}");
@@ -106,7 +109,7 @@ function isAbsolute(path: string): boolean {
   return /^(?:[\\/]|[A-Za-z]:)/.test(path);
 }
 
-/** A path without `.` and `..`, and without a slash at its end. */
+/** A path without `.`, `..` and a trailing slash. */
 function withoutDots(path: string): string {
   const parts: string[] = [];
   for (const part of path.split("/")) {

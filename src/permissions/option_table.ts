@@ -1,4 +1,4 @@
-/** The options that the program reads before the parser is loaded. The parser's own are made of these. */
+/** The options that postern reads before the parser loads. The parser uses the same names. */
 export const optionNames = {
   config: "--config",
   logLevel: "--log-level",
@@ -7,14 +7,14 @@ export const optionNames = {
   id: "--id",
 } as const;
 
-/** Before the name of the command, only these take the next word. */
+/** The only options before the command's name that take the next word. */
 export const globalValues: readonly string[] = [
   optionNames.config,
   optionNames.logLevel,
   optionNames.logFormat,
 ];
 
-/** Options without a value. An option that is in no list of this table takes the next word. */
+/** Options without a value. An option that is not in this table takes the next word. */
 export const flags: readonly string[] = [
   ...optionNames.verbose,
   "--help",
@@ -61,13 +61,13 @@ export const flags: readonly string[] = [
   "--yes",
 ];
 
-/** Options that are flags of other commands and take a value in this one. */
+/** Options that take a value in this command and are flags in others. */
 export const notFlags: Readonly<Record<string, readonly string[]>> = {
   proxy: ["--on-demand"],
   dns: ["--print"],
 };
 
-/** Switches for the log of upstream's Konnectivity programs. */
+/** Log switches of upstream's Konnectivity programs. */
 const logSwitches = [
   "--logtostderr",
   "--alsologtostderr",
@@ -78,7 +78,7 @@ const logSwitches = [
   "--legacy_stderr_threshold_behavior",
 ] as const;
 
-/** Log options of upstream's Konnectivity programs. A word with an underscore is an option only if it is one of these. */
+/** Log options of upstream's Konnectivity programs. Other words with an underscore are not options. */
 export const logOptions = [
   "--v",
   "--vmodule",
@@ -90,7 +90,7 @@ export const logOptions = [
   "--log_backtrace_at",
 ] as const;
 
-/** Switches as Go has them: `--x`, `--x=true`, `--x=false`. */
+/** Switches in Go's syntax: `--x`, `--x=true`, `--x=false`. */
 export const switches = [
   "--enable-lease-controller",
   "--count-server-leases",
@@ -110,13 +110,13 @@ export const switches = [
   ...logSwitches,
 ] as const;
 
-/** Options whose value is optional: they take the next word unless it begins with `-`. */
+/** Options with an optional value: they take the next word unless it begins with `-`. */
 export const optionalValues: readonly string[] = ["--kubernetes", ...switches];
 
-/** Commands that pass words to another program unchanged, and how many words they keep. */
+/** Commands that pass words to another program unchanged, with the number of words that they keep. */
 export const passingOn: Readonly<Record<string, number>> = { kubectl: 1, oc: 1, completion: 1, kubelogin: 0 };
 
-/** `clusters NAME VERB` is the command of that name. */
+/** `clusters NAME VERB` runs the command of that name. */
 export const clusterVerbs = [
   "kubeconfig",
   "shell",
@@ -126,7 +126,7 @@ export const clusterVerbs = [
   "emergency-credentials",
 ] as const;
 
-/** Options that name a file or socket to create. */
+/** Options that name a file or socket that postern creates. */
 export const writingOptions: Readonly<Record<string, readonly string[]>> = {
   proxy: ["--listen-unix", "--ready-file", "--log-file"],
   config: [optionNames.config],

@@ -1,37 +1,37 @@
 import type { Places } from "../world/mod.ts";
 import { parentOf } from "./named_places.ts";
 
-/** What is only known where a command is run. */
+/** Facts about the machine that runs a command. */
 export interface SourceFacts {
-  /** The platform's. */
+  /** The platform's directories. */
   readonly directories: Pick<Places, "config" | "state" | "cache" | "runtime" | "home">;
-  /** Deno itself, with which a door starts itself in the background. */
+  /** The path of Deno, which starts an instance in the background. */
   readonly self: string;
-  /** Tells the working directory. */
+  /** Returns the working directory. */
   readonly directory?: () => string;
   readonly platform: string;
-  /** The control sockets there are. */
+  /** The existing control sockets. */
   readonly sockets?: readonly string[];
-  /** Where an earlier postern has its sockets; a command may only look there, unless the directory is ours alone. */
+  /** The socket directory of earlier versions; read-only unless only this user can write to it. */
   readonly former?: { readonly path: string; readonly isOurs: boolean } | undefined;
-  /** What SHELL, SSH_ASKPASS and SSH_AUTH_SOCK name. */
+  /** The values of SHELL, SSH_ASKPASS and SSH_AUTH_SOCK. */
   readonly shell?: string | undefined;
   readonly askpass?: string | undefined;
   readonly agent?: string | undefined;
-  /** What POSTERN_BROWSER, KHARON_BROWSER or BROWSER name, a command line. */
+  /** The command line in POSTERN_BROWSER, KHARON_BROWSER or BROWSER. */
   readonly browser?: string | undefined;
-  /** Where the system's files begin, if not at the root. */
+  /** The root of the system's files, if not `/`. */
   readonly system?: string | undefined;
-  /** What KUBECONFIG names. */
+  /** The value of KUBECONFIG. */
   readonly kubeconfig?: string | undefined;
-  /** Programs that a person lets postern start besides: `--allow-run` before the command. */
+  /** Additional programs that postern may start, from `--allow-run` before the command. */
   readonly programs?: readonly string[];
 }
 
-/** Names programs that a person lets postern start besides, with commas between them. */
+/** The variable with additional programs that postern may start, separated by commas. */
 export const programsVariable = "POSTERN_ALLOW_RUN";
 
-/** The facts that the environment tells, and these. */
+/** Combines known facts with those from the environment. */
 export function sourceFacts(
   known: Pick<SourceFacts, "directories" | "self" | "directory" | "platform" | "sockets" | "former">,
   env: (name: string) => string | undefined,
@@ -48,6 +48,7 @@ export function sourceFacts(
   };
 }
 
+/** Replaces a name in braces by its paths or programs. */
 export function fill(
   name: string,
   { directories, self, platform, sockets = [], system = "", shell, askpass, agent, browser, kubeconfig }:
@@ -66,7 +67,7 @@ export function fill(
   if (name === "{agent}") return agent ? [agent] : [];
   if (name === "{browser}") return [browserProgram(browser, platform)];
   if (name === "{kube}") {
-    // Which of them is written to depends on which of them exist.
+    // Which file postern writes depends on which files exist.
     const named = (kubeconfig ?? "").split(platform === "windows" ? ";" : ":").filter((path) => path !== "");
     return [...new Set([`${directories.home}/.kube`, ...named.map(parentOf)])];
   }
@@ -74,10 +75,10 @@ export function fill(
   return [name.replace(/^\{(\w+)\}$/, (whole, place: string) => places[place] ?? whole)];
 }
 
-/** What systemd-resolved and the resolver of macOS read, as `dns --apply` writes it. */
+/** The directories that systemd-resolved and the resolver of macOS read, and `dns --apply` writes. */
 const resolverDirectories = ["/etc/systemd/resolved.conf.d", "/etc/systemd/dns-delegate.d", "/etc/resolver"];
 
-/** The first word of what the environment says, else what the platform has for it. */
+/** The first word of the environment's command line, else the platform's opener. */
 function browserProgram(line: string | undefined, platform: string): string {
   const [, quoted, word] = /^\s*(?:["']([^"']+)["']|(\S+))/.exec(line ?? "") ?? [];
   const usual: Record<string, string> = { darwin: "open", windows: "rundll32" };

@@ -3,23 +3,23 @@ import { PosternError } from "../words/mod.ts";
 import type { World } from "../world/mod.ts";
 import { dialerThroughProxy, directDialer } from "../http/mod.ts";
 
-/** The API of the cluster that a program of ours works for. */
+/** The API of the cluster that a role works for. */
 export interface ClusterOfProgram extends AsyncDisposable {
   readonly api: KubeApi;
-  /** Where it runs there, or what the kubeconfig says. */
+  /** The pod's namespace, or the kubeconfig's. */
   readonly namespace: string;
 }
 
 export interface ClusterOfProgramOptions {
-  /** Of the kubeconfig; its current one unless told. */
+  /** A context of the kubeconfig (default: its current context). */
   readonly context?: string | undefined;
-  /** How many requests may run at once. */
+  /** The maximum number of concurrent requests. */
   readonly most?: number;
 }
 
 /**
- * Opens the cluster of a kubeconfig's context, or without one the cluster whose pod we are. Several kubeconfigs are
- * merged as kubectl does. Dials nothing.
+ * Opens the cluster of a kubeconfig context, or without a kubeconfig the cluster that this pod runs in.
+ * Merges several kubeconfigs like kubectl. Does not connect.
  */
 export async function openClusterOfProgram(
   kubeconfig: string | readonly string[] | undefined,

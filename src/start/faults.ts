@@ -1,9 +1,9 @@
 import { type CommandLine, isDependedOn, wantsTraces } from "../permissions/mod.ts";
 
-/** What no code has caught: a fault of postern itself. */
+/** Handles uncaught errors, which are bugs of postern. */
 export class Faults {
   readonly #wantsTraces: boolean;
-  /** A mishap of one client must not end the connections of all others: such a process says so and goes on. */
+  /** A process with connections of other clients reports a bug and continues. */
   readonly #outlives: boolean;
 
   constructor(line: CommandLine) {
@@ -11,7 +11,7 @@ export class Faults {
     this.#outlives = isDependedOn(line.command);
   }
 
-  /** From now on faults are told, and traces are made only where they are shown: to note them costs more than many a dial. */
+  /** Reports all uncaught errors from now on. Disables stack traces unless postern prints them: they are expensive. */
   catchAll(): void {
     if (!this.#wantsTraces) Error.stackTraceLimit = 0;
     globalThis.addEventListener("unhandledrejection", (event) => {
@@ -24,12 +24,12 @@ export class Faults {
     });
   }
 
-  /** One sentence and one hint. */
+  /** Prints one sentence and one hint. */
   tell(reason: unknown): void {
     const text = reason instanceof Error ? reason.message : String(reason);
     console.error(`postern: error: Unexpected failure: ${text}`);
     console.error(
-      "postern: hint: this is a fault of postern: run it with --log-level debug, report what it prints",
+      "postern: hint: this is a bug in postern: run it again with --log-level debug and report the output",
     );
     if (this.#wantsTraces && reason instanceof Error) console.error(reason.stack);
   }

@@ -19,31 +19,31 @@ import {
 } from "../permissions/mod.ts";
 import { Faults } from "./faults.ts";
 
-/** What is started. */
+/** The program to start. */
 export interface Program {
   readonly version: string;
-  /** Where `main.ts` is: its `import.meta.url`. */
+  /** The URL of `main.ts`. */
   readonly main: string;
 }
 
 /** Runs one command line and ends the process with its exit code. */
 export async function start(args: readonly string[], program: Program): Promise<void> {
-  // A library of node's world asks for the directory of its own file while it loads, which a bundle does not have.
+  // A package for Node.js reads `__dirname` while it loads; a bundle does not define it.
   Object.assign(globalThis, { __dirname: "/" });
   const line = readCommandLine(args);
   const faults = new Faults(line);
   faults.catchAll();
   const code = await main(line, program).catch((reason: unknown) => {
     faults.tell(reason);
-    // A failure ends also a process that outlives the faults of its clients: nothing of it is left.
+    // A failure here also ends a process that survives other uncaught errors: nothing is left to run.
     return 1;
   });
-  // A worker has its process end.
+  // In a worker, this ends the process.
   const { exit } = await import("../runtime/mod.ts");
   exit(code);
 }
 
-/** Gives up what the command does not need before anything foreign is loaded, then runs it. */
+/** Revokes unneeded permissions before it loads any package, then runs the command. */
 async function main(line: CommandLine, { version, main }: Program): Promise<number> {
   const { command } = line;
   const runtime = await import("../runtime/mod.ts");
@@ -58,28 +58,28 @@ async function main(line: CommandLine, { version, main }: Program): Promise<numb
   );
   const table = facts && needsTable(line, facts);
   const rights = new runtime.Rights(table);
-  // Commands that could run what an ssh configuration names give that up where there is none.
+  // Without an ssh configuration, a command loses the permission to start its programs.
   const text = grants?.run && await configText(world, line);
   const needs = mayNeed(line, text, {
     hasCatalogue: grants?.run !== undefined && await hasCatalogue(world),
     hasResolverFiles: await hasFiles(world, table?.resolver ?? []),
   });
   rights.keepOnly(needs);
-  // Compiled, only a worker can have lists in the place of grants without one.
+  // In a compiled program, only a worker can narrow an unrestricted permission to a list.
   if (facts && world.process.isCompiled && !runtime.isConfined && isConfinable(line, needs, text)) {
     return await runtime.runConfined(main, workerPermissions(line, facts, needs));
   }
   runtime.hideEnvironment();
   runtime.keepOnly(kindsFor(line, { platform: Deno.build.os, usesSsh: needs.ssh }));
   const { LineWriter } = await import("../core/mod.ts");
-  // One write for many lines: a busy door has thousands of them a second.
+  // Writes many lines at once: a busy instance logs thousands per second.
   const gather = () => new Promise<void>((resolve) => setTimeout(resolve, 20));
   const log = new LineWriter({ sink: writeStderr, gather });
   const { run } = await import("../cli/mod.ts");
-  // From source, a door in the background gets the flags of this command line again, a service those of a door, and the
-  // plugin that a kubeconfig names its own.
+  // Deno's flags for processes that start from source later: a background instance gets the flags of this command line,
+  // a service those of an instance, an exec plugin in a kubeconfig those of the plugin.
   const handsOn = (startsInstances(command) || writesKubeconfigs(command)) && !world.process.isCompiled;
-  // Deno would write a line into the log for each program that may be run and is not there.
+  // Without --quiet, Deno logs a line for each permitted program that is missing.
   const flags = !facts || !handsOn ? [] : [
     ...[...runtimeFlags, "--quiet"],
     ...flagsFor(
@@ -96,17 +96,17 @@ async function main(line: CommandLine, { version, main }: Program): Promise<numb
   }
 }
 
-/** The configuration as it is written, where it can be read: whoever needs it says what is wrong with it. */
+/** The text of the configuration; undefined if it cannot be read, which the command reports later. */
 async function configText(world: World, line: CommandLine): Promise<string | undefined> {
   const { files, process } = world;
-  // As configPath() has it: a variable that is empty names none.
+  // Like configPath(): an empty variable counts as unset.
   const named = valueOf(line, optionNames.config) ?? (process.env("POSTERN_CONFIG") || undefined);
   const directory = placesOf(world)?.config;
   const path = named ?? (directory && `${directory}/config.yaml`);
   return path && await files.readTextIfThere(path, { limit: 2_000_000 }).catch(() => undefined);
 }
 
-/** Whether a catalogue is stored, ours or kharon's, which names ssh hosts. */
+/** Whether a catalogue of postern or kharon is stored: catalogues name ssh hosts. */
 async function hasCatalogue(world: World): Promise<boolean> {
   const { cache } = placesOf(world) ?? {};
   if (cache === undefined) return false;
@@ -116,7 +116,7 @@ async function hasCatalogue(world: World): Promise<boolean> {
   return false;
 }
 
-/** Whether there is anything in one of these directories. */
+/** Whether one of these directories contains a file. */
 async function hasFiles({ files }: World, directories: readonly string[]): Promise<boolean> {
   for (const directory of directories) {
     const names = await files.list(directory).catch(() => []);
@@ -125,7 +125,7 @@ async function hasFiles({ files }: World, directories: readonly string[]): Promi
   return false;
 }
 
-/** The platform's directories; where the environment does not tell them, whoever needs them says so. */
+/** The platform's directories; undefined if the environment lacks them, which the command reports later. */
 function placesOf(world: World): Places | undefined {
   try {
     return world.places;

@@ -1,4 +1,4 @@
-/** So much at once, and so much a second after that: for what costs us more than whoever asks for it. */
+/** A token bucket: a burst, then a rate per second. Limits actions that cost us more than the peer. */
 export class Allowance {
   readonly #most: number;
   readonly #perSecond: number;
@@ -10,7 +10,7 @@ export class Allowance {
     this.#perSecond = perSecond;
   }
 
-  /** Takes one; false when there is none. `now` is in milliseconds. */
+  /** Takes one token; false when none is left. `now` is in milliseconds. */
   take(now: number): boolean {
     const passed = Math.max(0, now - (this.#at ?? now));
     this.#at = now;

@@ -1,10 +1,10 @@
 import type { Decode } from "../core/mod.ts";
 import { PosternError } from "../words/mod.ts";
 
-/** Made once: running out of bytes is the everyday case of a split message and must not build a stack. */
+/** Created once: split messages often run out of bytes, and must not build a stack trace each time. */
 const missing = new Error("bytes are missing");
 
-/** Walks over the bytes of one message; asking for more than there is ends the attempt. */
+/** Reads the bytes of one message in order; stops the attempt when bytes are missing. */
 export class Cursor {
   readonly #bytes: Uint8Array<ArrayBuffer>;
   #at = 0;
@@ -13,7 +13,7 @@ export class Cursor {
     this.#bytes = bytes;
   }
 
-  /** How many bytes have been taken. */
+  /** The number of bytes taken. */
   get used(): number {
     return this.#at;
   }
@@ -25,12 +25,12 @@ export class Cursor {
     return byte;
   }
 
-  /** Two bytes, the high one first. */
+  /** Two bytes, big-endian. */
   u16(): number {
     return this.u8() << 8 | this.u8();
   }
 
-  /** Four bytes, the highest first. */
+  /** Four bytes, big-endian. */
   u32(): number {
     return this.u16() * 0x10000 + this.u16();
   }
@@ -44,11 +44,11 @@ export class Cursor {
     return bytes;
   }
 
-  /** The bytes before the next `stop`, which is taken too; more than `most` of them are malformed. */
+  /** The bytes before the next `stop`, which is also taken; more than `most` bytes are malformed. */
   takeUntil(stop: number, most: number): Uint8Array<ArrayBuffer> {
     const end = this.#bytes.indexOf(stop, this.#at);
     const length = (end < 0 ? this.#bytes.length : end) - this.#at;
-    if (length > most) throw malformed(`a field goes on past ${most} bytes`);
+    if (length > most) throw malformed(`a field is longer than ${most} bytes`);
     if (end < 0) throw missing;
     const bytes = this.#bytes.subarray(this.#at, end);
     this.#at = end + 1;
@@ -56,7 +56,7 @@ export class Cursor {
   }
 }
 
-/** Makes a `Decode` of a function that reads one message from a cursor. */
+/** Creates a `Decode` from a function that reads one message. */
 export function decoder<T>(read: (cursor: Cursor) => T): Decode<T> {
   return (bytes) => {
     const cursor = new Cursor(bytes);
@@ -70,7 +70,7 @@ export function decoder<T>(read: (cursor: Cursor) => T): Decode<T> {
   };
 }
 
-/** The error for bytes that no conforming peer sends. */
+/** The error for bytes that violate a protocol. */
 export function malformed(what: string): PosternError {
   return new PosternError("protocol", `Cannot read the message: ${what}`);
 }

@@ -3,7 +3,7 @@ import { plainText } from "../core/mod.ts";
 
 const utf8 = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
 
-/** The host in a name's bytes, as `hostOf` reads it; UTF-8 for the clients that leave punycode to the proxy. */
+/** Reads a host from bytes, like `hostOf`; as UTF-8, for clients that leave punycode to the proxy. */
 export function decodeHost(bytes: Uint8Array<ArrayBuffer>): string {
   let text: string;
   try {
@@ -15,8 +15,8 @@ export function decodeHost(bytes: Uint8Array<ArrayBuffer>): string {
 }
 
 /**
- * A host as `canonicalHost` writes it; clients send addresses in the place of a name, IPv6 in brackets too. What is no
- * host is refused here, so that rules and logs never see it.
+ * Normalizes a host like `canonicalHost`. Clients also send addresses as names, IPv6 in brackets too. Rejects
+ * invalid hosts, so that rules and logs never see them.
  */
 export function hostOf(sent: string): string {
   const isBracketed = sent.startsWith("[") && sent.endsWith("]") && sent.includes(":");

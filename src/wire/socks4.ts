@@ -3,13 +3,13 @@ import { formatIp, parseIPv4, PosternError, type Target } from "../words/mod.ts"
 import { decoder, malformed } from "./decoder.ts";
 import { decodeHost } from "./host.ts";
 
-/** What a client may ask for. */
+/** The commands. */
 export const socks4Commands = { connect: 1, bind: 2 } as const;
 
-/** The answers; 0x5D says that the user id was not the one the server wanted. */
+/** The reply codes; 0x5D means a wrong user id. */
 export const socks4Replies = { granted: 0x5a, refused: 0x5b, wrongUser: 0x5d } as const;
 
-/** What a client asks for; the user id is a claim that nothing proves. */
+/** A request; the user id is unverified. */
 export interface Socks4Request {
   readonly command: number;
   readonly target: Target;
@@ -19,10 +19,10 @@ export interface Socks4Request {
 // +----+----+---------+-------+--------+----+------------+----+
 // | VN | CD | DSTPORT | DSTIP | USERID | 0  | HOST (4a)  | 0  |   SOCKS 4, and 4A when DSTIP is 0.0.0.x
 // +----+----+---------+-------+--------+----+------------+----+
-/** Reads a request of either form. */
+/** Reads a SOCKS4 or SOCKS4a request. */
 export const decodeSocks4Request: Decode<Socks4Request> = decoder((cursor) => {
   const version = cursor.u8();
-  if (version !== 4) throw malformed(`version ${version} where 4 belongs`);
+  if (version !== 4) throw malformed(`version ${version} instead of 4`);
   const command = cursor.u8();
   const port = cursor.u16();
   const ip = cursor.take(4);
@@ -32,7 +32,7 @@ export const decodeSocks4Request: Decode<Socks4Request> = decoder((cursor) => {
   return { command, target: { host, port }, user };
 });
 
-/** Writes a request, in the form of 4A for everything but an IPv4 address. */
+/** Encodes a request: SOCKS4 for an IPv4 address, otherwise SOCKS4a. */
 export function encodeSocks4Request({ command, target, user }: Socks4Request): Uint8Array<ArrayBuffer> {
   const ip = parseIPv4(target.host);
   return Uint8Array.of(
@@ -46,16 +46,16 @@ export function encodeSocks4Request({ command, target, user }: Socks4Request): U
   );
 }
 
-/** Reads a reply's code; its address means nothing after CONNECT. */
+/** Reads a reply's code; its address has no meaning after CONNECT. */
 export const decodeSocks4Reply: Decode<number> = decoder((cursor) => {
   const version = cursor.u8();
-  if (version !== 0) throw malformed(`version ${version} where 0 belongs`);
+  if (version !== 0) throw malformed(`version ${version} instead of 0`);
   const code = cursor.u8();
   cursor.take(6);
   return code;
 });
 
-/** Writes a reply. */
+/** Encodes a reply. */
 export function encodeSocks4Reply(code: number): Uint8Array<ArrayBuffer> {
   return Uint8Array.of(0, code, 0, 0, 0, 0, 0, 0);
 }
@@ -67,7 +67,7 @@ function terminated(value: string): number[] {
   if (bytes.length > 255 || bytes.includes(0)) {
     throw new PosternError(
       "usage",
-      "Cannot send a text with a zero byte or of more than 255 bytes by SOCKS4",
+      "Cannot send a text with a zero byte or more than 255 bytes over SOCKS4",
     );
   }
   return [...bytes, 0];

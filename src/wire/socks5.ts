@@ -3,30 +3,30 @@ import { formatIp, parseIp, PosternError, type Target } from "../words/mod.ts";
 import { type Cursor, decoder, malformed } from "./decoder.ts";
 import { decodeHost } from "./host.ts";
 
-/** How a client may sign in (RFC 1928, section 3). */
+/** The authentication methods (RFC 1928, section 3). */
 export const socks5Methods = { none: 0, password: 2, unacceptable: 0xff } as const;
 
-/** What a client may ask for (RFC 1928, section 4). */
+/** The commands (RFC 1928, section 4). */
 export const socks5Commands = { connect: 1, bind: 2, associate: 3 } as const;
 
-/** The first message of a client: the ways to sign in that it offers. */
+/** The client's first message: the authentication methods it offers. */
 export interface Socks5Greeting {
   readonly methods: readonly number[];
 }
 
-/** A user and a password (RFC 1929, section 2). */
+/** A user and password (RFC 1929, section 2). */
 export interface Socks5Credentials {
   readonly user: string;
   readonly password: string;
 }
 
-/** What a client asks for; the command is kept as it came, because its reply must say that it is unknown. */
+/** A request; an unknown command is kept for the reply. */
 export interface Socks5Request {
   readonly command: number;
   readonly target: Target;
 }
 
-/** The answer to a request: 0 is success. */
+/** The reply to a request: 0 is success. */
 export interface Socks5Reply {
   readonly code: number;
   readonly bound: Target;
@@ -41,18 +41,18 @@ export const decodeSocks5Greeting: Decode<Socks5Greeting> = decoder((cursor) => 
   return { methods: [...cursor.take(cursor.u8())] };
 });
 
-/** Writes a client's greeting. */
+/** Encodes a client's greeting. */
 export function encodeSocks5Greeting({ methods }: Socks5Greeting): Uint8Array<ArrayBuffer> {
   return Uint8Array.of(5, methods.length, ...methods);
 }
 
-/** Reads the server's choice among the methods. */
+/** Reads the server's chosen method. */
 export const decodeSocks5Choice: Decode<number> = decoder((cursor) => {
   expectVersion(cursor, 5);
   return cursor.u8();
 });
 
-/** Writes the server's choice among the methods. */
+/** Encodes the server's chosen method. */
 export function encodeSocks5Choice(method: number): Uint8Array<ArrayBuffer> {
   return Uint8Array.of(5, method);
 }
@@ -60,26 +60,26 @@ export function encodeSocks5Choice(method: number): Uint8Array<ArrayBuffer> {
 // +-----+------+----------+------+----------+
 // | VER | ULEN |  UNAME   | PLEN |  PASSWD  |   RFC 1929, section 2
 // +-----+------+----------+------+----------+
-/** Reads a user and a password; bytes that are not UTF-8 become characters that match no password. */
+/** Reads a user and password; invalid UTF-8 becomes characters that match no password. */
 export const decodeSocks5Credentials: Decode<Socks5Credentials> = decoder((cursor) => {
   expectVersion(cursor, 1);
   const user = text.decode(cursor.take(cursor.u8()));
   return { user, password: text.decode(cursor.take(cursor.u8())) };
 });
 
-/** Writes a user and a password. */
+/** Encodes a user and password. */
 export function encodeSocks5Credentials({ user, password }: Socks5Credentials): Uint8Array<ArrayBuffer> {
   const [name, secret] = [sized(user, "user name"), sized(password, "password")];
   return Uint8Array.of(1, name.length, ...name, secret.length, ...secret);
 }
 
-/** Reads whether the server took the password. */
+/** Reads whether the server accepted the password. */
 export const decodeSocks5Verdict: Decode<boolean> = decoder((cursor) => {
   expectVersion(cursor, 1);
   return cursor.u8() === 0;
 });
 
-/** Writes whether the password was right. */
+/** Encodes whether the password is correct. */
 export function encodeSocks5Verdict(isRight: boolean): Uint8Array<ArrayBuffer> {
   return Uint8Array.of(1, isRight ? 0 : 1);
 }
@@ -95,12 +95,12 @@ export const decodeSocks5Request: Decode<Socks5Request> = decoder((cursor) => {
   return { command, target: { host: readHost(cursor), port: cursor.u16() } };
 });
 
-/** Writes a request. */
+/** Encodes a request. */
 export function encodeSocks5Request({ command, target }: Socks5Request): Uint8Array<ArrayBuffer> {
   return Uint8Array.of(5, command, 0, ...addressBytes(target));
 }
 
-/** Reads a reply; servers that bind a name send one, and some an empty one. */
+/** Reads a reply; some servers send a bound name, which may be empty. */
 export const decodeSocks5Reply: Decode<Socks5Reply> = decoder((cursor) => {
   expectVersion(cursor, 5);
   const code = cursor.u8();
@@ -110,7 +110,7 @@ export const decodeSocks5Reply: Decode<Socks5Reply> = decoder((cursor) => {
 
 const unbound: Target = { host: "0.0.0.0", port: 0 };
 
-/** Writes a reply. */
+/** Encodes a reply. */
 export function encodeSocks5Reply(code: number, bound: Target = unbound): Uint8Array<ArrayBuffer> {
   return Uint8Array.of(5, code, 0, ...addressBytes(bound));
 }
@@ -132,7 +132,7 @@ function readBound(cursor: Cursor): string {
   if (type === addressTypes.v4 || type === addressTypes.v6) {
     return formatIp(cursor.take(type === addressTypes.v4 ? 4 : 16));
   }
-  throw malformed(`an address of type ${type}`);
+  throw malformed(`an address of unknown type ${type}`);
 }
 
 function addressBytes({ host, port }: Target): number[] {
@@ -143,16 +143,16 @@ function addressBytes({ host, port }: Target): number[] {
   return [addressTypes.name, name.length, ...name, ...tail];
 }
 
-/** A length travels in one byte. */
+/** Encodes a text after its length, which is one byte. */
 function sized(value: string, what: string): Uint8Array<ArrayBuffer> {
   const bytes = new TextEncoder().encode(value);
   if (bytes.length > 255) {
-    throw new PosternError("usage", `Cannot send a ${what} of more than 255 bytes by SOCKS5`);
+    throw new PosternError("usage", `Cannot send a ${what} of more than 255 bytes over SOCKS5`);
   }
   return bytes;
 }
 
 function expectVersion(cursor: Cursor, version: number): void {
   const found = cursor.u8();
-  if (found !== version) throw malformed(`version ${found} where ${version} belongs`);
+  if (found !== version) throw malformed(`version ${found} instead of ${version}`);
 }

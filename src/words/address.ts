@@ -1,15 +1,15 @@
 /** An IP address: its bytes (4 or 16) in network order. */
 export type IpBytes = Uint8Array<ArrayBuffer>;
 
-/** Reads an IPv4 address in the four-part decimal form only; `parseAnyIPv4` takes `10.1`, `010.0.0.1` and `0x7f.1` too. */
+/** Reads an IPv4 address in four-part decimal form; `parseAnyIPv4` also accepts `10.1`, `010.0.0.1` and `0x7f.1`. */
 export function parseIPv4(text: string): IpBytes | undefined {
   const bytes = new Uint8Array(4);
   return readIPv4(text, 0, bytes) ? bytes : undefined;
 }
 
 /**
- * Reads an IPv6 address (RFC 4291, section 2.2), without brackets and without a zone. One pass that makes
- * nothing but its answer: the router asks for every connection.
+ * Reads an IPv6 address (RFC 4291, section 2.2) without brackets and zone. One pass without temporary objects: the
+ * router calls this for every connection.
  */
 export function parseIPv6(text: string): IpBytes | undefined {
   if (text.length < 2 || text.length > 45) return undefined;
@@ -41,7 +41,7 @@ export function parseIPv6(text: string): IpBytes | undefined {
     at++;
   }
   if (gap < 0) return filled === 16 ? bytes : undefined;
-  // A gap stands for one group of zeros at least.
+  // A gap replaces at least one group of zeros.
   if (filled === 16) return undefined;
   const tail = 16 - filled + gap;
   return bytes.copyWithin(tail, gap, filled).fill(0, gap, tail);
@@ -101,7 +101,7 @@ export function formatIp(bytes: Uint8Array): string {
   return text;
 }
 
-/** The first of the longest runs of zero groups; one group alone is written out. */
+/** The first of the longest runs of two or more zero groups. */
 function longestGap(bytes: Uint8Array): { readonly start: number; readonly end: number } {
   let best = { start: -1, end: -1 };
   for (let start = 0; start < 16; start += 2) {
@@ -128,19 +128,19 @@ export function unmapped(bytes: IpBytes): IpBytes {
   return bytes.length === 16 && isMapped(bytes) ? bytes.slice(12) : bytes;
 }
 
-/** Whether an address is 127.0.0.0/8, ::1, or the former written as IPv6. */
+/** Whether an address is in 127.0.0.0/8, also mapped to IPv6, or is ::1. */
 export function isLoopback(bytes: IpBytes): boolean {
   const plain = unmapped(bytes);
   if (plain.length === 4) return plain[0] === 127;
   return plain[15] === 1 && plain.subarray(0, 15).every((byte) => byte === 0);
 }
 
-/** Whether an address is 0.0.0.0, ::, or the former written as IPv6. A connection to one reaches loopback. */
+/** Whether an address is 0.0.0.0, also mapped to IPv6, or ::. A connection to it reaches loopback. */
 export function isUnspecified(bytes: IpBytes): boolean {
   return unmapped(bytes).every((byte) => byte === 0);
 }
 
-/** Whether a host of a URL or of a Host header means this machine and nothing else. */
+/** Whether the host of a URL or Host header is always this machine. */
 export function isLoopbackHost(host: string): boolean {
   const name = host.toLowerCase().replace(/^\[(.*)\]$/, "$1").replace(/\.$/, "");
   if (name === "localhost" || name.endsWith(".localhost")) return true;

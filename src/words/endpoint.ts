@@ -1,2 +1,2 @@
-/** An address that can be bound or connected to without a resolver. */
+/** An address to bind or connect to without a resolver. */
 export type Endpoint = { readonly host: string; readonly port: number } | { readonly path: string };

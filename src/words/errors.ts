@@ -1,4 +1,4 @@
-/** What a caller can act on. Every failure of postern carries exactly one of these. */
+/** The kind of a failure, for callers that react to it. Every error of postern has exactly one code. */
 export type ErrorCode =
   | "usage"
   | "config"
@@ -13,7 +13,7 @@ export type ErrorCode =
   | "cancelled"
   | "internal";
 
-/** Finer than a code, where an answer on the wire depends on it. */
+/** A detail of a code that changes the answer to a client or a caller. */
 export type ErrorDetail =
   | "in_use"
   | "network"
@@ -36,25 +36,25 @@ export type ErrorDetail =
   | "untrusted"
   | "starting"
   | "closing"
-  /** A person must sign in: another attempt in the background would open a window. */
+  /** The user must sign in: a retry in the background would open a browser window. */
   | "sign_in";
 
 export interface ErrorOptions {
   readonly cause?: unknown;
-  /** Why it failed, without what failed: the message then reads `message: reason`. */
+  /** The cause alone; the full message becomes `message: reason`. */
   readonly reason?: string | undefined;
-  /** The next thing to try, without a full stop. */
+  /** What the user can do next, without a period. */
   readonly hint?: string | undefined;
   readonly detail?: ErrorDetail | undefined;
-  /** Where the table's exit code is not the right one (3 no instance, 7 a check failed). */
+  /** An exit code that replaces the one of the table (3: no instance, 7: a check failed). */
   readonly exit?: number | undefined;
 }
 
-/** The one error class: a code, a sentence for a person, and the next thing to try. */
+/** postern's only error class: a code, a sentence and a hint. */
 export class PosternError extends Error {
   override readonly name = "PosternError";
   readonly code: ErrorCode;
-  /** The end of the message that `withContext` puts behind a better name for what failed. */
+  /** The cause at the end of the message; `withContext` reuses it in a new sentence. */
   readonly reason: string | undefined;
   readonly hint: string | undefined;
   readonly detail: ErrorDetail | undefined;
@@ -73,11 +73,11 @@ export class PosternError extends Error {
     this.exit = options.exit;
   }
 
-  /** The same failure with another reason, hint or exit code. */
+  /** A copy with another reason, hint or exit code. */
   with(changes: Pick<ErrorOptions, "reason" | "hint" | "exit" | "cause">): PosternError {
     const { code, message, reason, hint, detail, exit } = this;
-    const what = reason === undefined ? message : message.slice(0, -`: ${reason}`.length);
-    return new PosternError(code, what, { cause: this, reason, hint, detail, exit, ...changes });
+    const problem = reason === undefined ? message : message.slice(0, -`: ${reason}`.length);
+    return new PosternError(code, problem, { cause: this, reason, hint, detail, exit, ...changes });
   }
 }
 
@@ -87,7 +87,7 @@ interface Answers {
   readonly http: number;
 }
 
-/** What each code becomes for the shell, for SOCKS5 (RFC 1928, section 6) and for HTTP. */
+/** The exit code, SOCKS5 reply (RFC 1928, section 6) and HTTP status of each error code. */
 const answers: Record<ErrorCode, Answers> = {
   usage: { exit: 2, socks5: 1, http: 400 },
   config: { exit: 4, socks5: 1, http: 500 },
@@ -103,7 +103,7 @@ const answers: Record<ErrorCode, Answers> = {
   internal: { exit: 1, socks5: 1, http: 500 },
 };
 
-/** Whether a text is one of our codes: what another process says may be anything. */
+/** Whether a value from another process is an error code. */
 export function isErrorCode(text: unknown): text is ErrorCode {
   return typeof text === "string" && Object.hasOwn(answers, text);
 }
@@ -129,7 +129,7 @@ export function httpStatus(error: unknown): number {
   return detail === "overloaded" ? 503 : answers[code].http;
 }
 
-/** Any thrown value as a `PosternError`; an unknown one becomes `internal`, an aborted signal `cancelled`. */
+/** Converts a thrown value to a `PosternError`: an unknown value becomes `internal`, an aborted signal `cancelled`. */
 export function asPosternError(error: unknown): PosternError {
   if (error instanceof PosternError) return error;
   if (error instanceof DOMException && error.name === "AbortError") {
@@ -141,33 +141,33 @@ export function asPosternError(error: unknown): PosternError {
   return new PosternError("internal", `Unexpected failure: ${describe(error)}`, { cause: error });
 }
 
-/** Why a program was not started, with the exit code that shells have for it: 127 where there is none, else 126. */
+/** Adds the shell's exit code to a failed program start: 127 for a missing program, else 126. */
 export function asUnstarted(error: unknown): unknown {
   if (!(error instanceof PosternError)) return error;
-  // The system's words for a missing program say the same.
+  // The system's message for a missing program would repeat ours.
   return error.detail === "no_program"
     ? error.with({ exit: 127, cause: undefined })
     : error.with({ exit: 126 });
 }
 
-/** Whether a thrown value is ours and carries this code. */
+/** Whether a thrown value is a `PosternError` with this code. */
 export function isPosternError(error: unknown, code: ErrorCode): error is PosternError {
   return error instanceof PosternError && error.code === code;
 }
 
 /**
- * The same failure, told by a caller who knows better what failed: `what` is a sentence without its cause, "Cannot reach
- * the proxy". Code, detail, hint and exit stay unless `changes` has others. The message ends with the error's reason, or
- * with its whole message where it has none.
+ * A copy of an error with a more specific sentence, for a caller that knows what failed: `problem` is a sentence without
+ * a cause, such as "Cannot reach the proxy". The message ends with the error's reason, or else its whole message. Code,
+ * detail, hint and exit stay unless `changes` replaces them.
  */
 export function withContext(
-  what: string,
+  problem: string,
   error: unknown,
   changes: Pick<ErrorOptions, "detail" | "hint" | "exit"> & { readonly code?: ErrorCode | undefined } = {},
 ): PosternError {
   const { code = "internal", detail = undefined, hint = undefined, exit = undefined } =
     error instanceof PosternError ? error : {};
-  return new PosternError(changes.code ?? code, `${what}: ${reasonOf(error)}`, {
+  return new PosternError(changes.code ?? code, `${problem}: ${reasonOf(error)}`, {
     cause: error,
     detail: changes.detail ?? detail,
     hint: changes.hint ?? hint,
@@ -176,47 +176,47 @@ export function withContext(
 }
 
 /**
- * The context of a failure on the path to a target: "refused" and "unknown name" become "unreachable", since a client
- * would take them for an answer about its target.
+ * Adds context to a failure on the path to a target. "refused" and "name_not_found" become "unreachable": a client
+ * would otherwise relate them to its target.
  */
 export function pathFailure(
-  what: string,
+  problem: string,
   error: PosternError,
   changes: Pick<ErrorOptions, "detail" | "hint"> = {},
 ): PosternError {
-  return withContext(what, error, { ...changes, ...(isOfTarget(error) && { code: "unreachable" }) });
+  return withContext(problem, error, { ...changes, ...(isOfTarget(error) && { code: "unreachable" }) });
 }
 
-/** Whether a failure says something about what was dialed, and nothing about the path there. */
+/** Whether a failure concerns the dialed target instead of the path to it. */
 export function isOfTarget({ code }: PosternError): boolean {
   return code === "refused" || code === "name_not_found";
 }
 
-/** Why something failed, as the end of a sentence that names what failed. */
+/** The cause of a failure, as the end of an error sentence. */
 export function reasonOf(error: unknown): string {
   return error instanceof PosternError ? error.reason ?? asCause(error.message) : asCause(describe(error));
 }
 
-/** A message as the end of another one: a sentence has one "Cannot". */
+/** A message for use after a colon: "Cannot" becomes lower case. */
 export function asCause(message: string): string {
   return message.replace(/^Cannot /, "cannot ");
 }
 
-/** One line for a log or a person: the message, then the messages of the causes that add something. */
+/** One line for the log or the terminal: the message, then the messages of causes that add information. */
 export function describe(error: unknown): string {
   const parts: string[] = [];
   for (let current = error, depth = 0; current !== undefined && current !== null && depth < 5; depth++) {
     const text = current instanceof Error ? current.message || current.name : String(current);
     const known = current instanceof PosternError ? current.reason ?? text : text;
-    // The system's own words often repeat the sentence around them: "Connection refused (os error 111)".
+    // System messages often repeat ours: "Connection refused (os error 111)".
     const plain = known.replace(/ \(os error \d+\).*$/s, "").toLowerCase();
     if (!parts.some((part) => part.toLowerCase().includes(plain))) {
       parts.push(parts.length === 0 ? text : asCause(text));
     }
     const cause = current instanceof Error ? current.cause : undefined;
-    // A reason is what the system said, in our words.
-    const isTold = current instanceof PosternError && current.reason !== undefined;
-    current = isTold && !(cause instanceof PosternError) ? undefined : cause;
+    // A reason already restates the system's message.
+    const hasReason = current instanceof PosternError && current.reason !== undefined;
+    current = hasReason && !(cause instanceof PosternError) ? undefined : cause;
   }
   return parts.join(": ");
 }

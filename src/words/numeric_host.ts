@@ -1,14 +1,14 @@
 import { type IpBytes, parseIPv4 } from "./address.ts";
 
-/** Whether a host's last label is a number: resolvers then take the host for an address (URL standard, section 3.5). */
+/** Whether a host's last label is a number: resolvers then read the host as an address (URL standard, section 3.5). */
 export function endsInNumber(host: string): boolean {
   const end = host.endsWith(".") ? host.length - 1 : host.length;
   return /^(?:[0-9]+|0x[0-9a-f]*)$/i.test(host.slice(host.lastIndexOf(".", end - 1) + 1, end));
 }
 
 /**
- * Reads an IPv4 address as the URL standard does: one to four numbers, decimal, octal or hexadecimal, of which the last
- * fills the bytes that are left, and perhaps a dot at the end.
+ * Reads an IPv4 address by the URL standard: one to four decimal, octal or hexadecimal numbers, and an optional dot at
+ * the end. The last number fills the remaining bytes.
  */
 export function parseAnyIPv4(text: string): IpBytes | undefined {
   const strict = parseIPv4(text);
@@ -24,7 +24,7 @@ export function parseAnyIPv4(text: string): IpBytes | undefined {
   return bytes;
 }
 
-/** A part of an address; NaN where it is no number. */
+/** The number in a part of an address; NaN for other text. */
 function numberOf(part: string): number {
   if (/^0x[0-9a-f]*$/i.test(part)) return part.length === 2 ? 0 : parseInt(part, 16);
   if (/^0[0-7]*$/.test(part)) return parseInt(part, 8);

@@ -3,7 +3,7 @@ import { canonicalHost } from "./canonical_host.ts";
 import { asCause, PosternError } from "./errors.ts";
 import { parseAnyIPv4 } from "./numeric_host.ts";
 
-/** What a client asks for: a host as `canonicalHost` writes it (IPv6 without brackets), and a port. */
+/** A target: a host in the form of `canonicalHost` (IPv6 without brackets), and a port. */
 export interface Target {
   readonly host: string;
   readonly port: number;
@@ -14,7 +14,7 @@ export function formatTarget({ host, port }: Target): string {
   return host.includes(":") ? `[${host}]:${port}` : `${host}:${port}`;
 }
 
-/** The form in which hosts are compared: lower case, no trailing dot, no brackets, IP literals canonical. */
+/** The form for comparing hosts: lower case, without trailing dot and brackets, IP addresses canonical. */
 export function normalHost(host: string): string {
   let text = host;
   if (text.charCodeAt(0) === 91 && text.endsWith("]")) text = text.slice(1, -1);
@@ -28,13 +28,13 @@ export function normalHost(host: string): string {
   return text.toLowerCase();
 }
 
-/** Reads `host:port`, `[v6]:port`, or `host` where a default port is given; throws `usage` otherwise. */
+/** Reads `host:port`, `[v6]:port`, or `host` with a default port; throws `usage` for other text. */
 export function parseTarget(text: string, defaultPort?: number): Target {
   const match = /^(?:\[([^\]]+)\]|([^:[\]\s]+))(?::([0-9]{1,5}))?$/.exec(text);
   const bare = !match && parseIp(text) ? text : undefined;
   const written = bare ?? match?.[1] ?? match?.[2];
   if (written === undefined || match?.[1]?.includes(":") === false) {
-    throw unreadable(text, "", "write example.com:443, 192.0.2.1:443 or [2001:db8::1]:443");
+    throw unreadable(text, "", "use, for example, example.com:443, 192.0.2.1:443 or [2001:db8::1]:443");
   }
   const host = canonicalHost(written);
   if (typeof host !== "string") throw unreadable(text, `: ${host.problem}`, host.hint);
@@ -42,20 +42,20 @@ export function parseTarget(text: string, defaultPort?: number): Target {
   if (port === undefined || port < 0 || port > 65535) {
     throw unreadable(
       text,
-      port === undefined ? ": no port" : ": port over 65535",
-      `write ${formatTarget({ host, port: 443 })}`,
+      port === undefined ? ": missing port" : ": the port is over 65535",
+      `use, for example, ${formatTarget({ host, port: 443 })}`,
     );
   }
   return { host, port };
 }
 
-/** What another program says of a target that we name ourselves: it may be a sentence of another postern. */
+/** Removes "Cannot reach TARGET: " from another postern's error, because our sentence already names the target. */
 export function toldOf(target: Target, sentence: string): string {
   const said = `Cannot reach ${formatTarget(target)}: `;
   return sentence.startsWith(said) ? sentence.slice(said.length) : asCause(sentence);
 }
 
-/** Where a URL leads; one without a port leads to the usual one of its scheme. */
+/** The target of a URL; without a port, the default port of its scheme. */
 export function targetOf({ protocol, hostname, port }: Pick<URL, "protocol" | "hostname" | "port">): Target {
   return {
     host: hostname.replace(/^\[(.*)\]$/, "$1"),
@@ -63,7 +63,7 @@ export function targetOf({ protocol, hostname, port }: Pick<URL, "protocol" | "h
   };
 }
 
-/** Of a scheme that is missing here the usual one is that of SOCKS. */
+/** Default ports; all other schemes use the port of SOCKS. */
 const usualPorts: Readonly<Record<string, number>> = { "http:": 80, "ws:": 80, "https:": 443, "wss:": 443 };
 
 function unreadable(text: string, why: string, hint: string): PosternError {

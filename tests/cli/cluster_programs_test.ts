@@ -4,7 +4,7 @@ import { peerTest } from "../support/peers.ts";
 import { atTerminal } from "../support/pseudo_terminal.ts";
 import { compiled, Household } from "../support/postern_process.ts";
 
-/** A directory with programs that print what they are given. */
+/** A directory with programs that print their arguments. */
 async function withPrograms(home: Household): Promise<Readonly<Record<string, string>>> {
   const bin = `${home.directory}/bin`;
   await Deno.mkdir(bin, { recursive: true });
@@ -20,7 +20,7 @@ async function leftFiles(home: Household): Promise<string[]> {
 }
 
 peerTest(
-  "postern clusters NAME kubectl gives its arguments as they are, and its exit code",
+  "postern clusters NAME kubectl passes arguments unchanged and returns the exit code",
   ["sh"],
   async ({ sh }, t) => {
     await using home = await Household.open();
@@ -43,7 +43,7 @@ peerTest(
         assert.deepEqual([code, stdout], [3, says], stderr);
       });
     }
-    await t.step("the environment names the cluster and the door", async () => {
+    await t.step("the environment names the cluster and the instance", async () => {
       const script =
         'cat "$KUBECONFIG"; echo "$POSTERN_CLUSTER $KHARON_SHELL $https_proxy $ALL_PROXY"; ls -l "$KUBECONFIG"';
       const { code, stdout } = await home.run(["shell", "c-lab-1", "--", sh, "-c", script]);
@@ -52,7 +52,7 @@ peerTest(
       assert.match(stdout, /^c-lab-1 1 http:\/\/127\.0\.0\.1:[0-9]+ socks5h:\/\/127\.0\.0\.1:[0-9]+$/m);
       assert.match(stdout, /^-rw------- /m);
     });
-    await t.step("what begins with - is given to the person's shell", async () => {
+    await t.step("arguments that begin with - are passed to the user's shell", async () => {
       const { code } = await home.run(["shell", "c-lab-1", "--", "-c", "exit 42"], { env: { SHELL: sh } });
       assert.equal(code, 42);
       const other = await home.run(["clusters", "c-lab-1", "shell", "--", "-c", "exit 41"], {
@@ -60,7 +60,7 @@ peerTest(
       });
       assert.equal(other.code, 41);
     });
-    await t.step("a directory that a program makes beside its kubeconfig changes nothing", async () => {
+    await t.step("a directory that a program creates next to its kubeconfig does no harm", async () => {
       const script = 'cd "${KUBECONFIG%/*}" && mkdir a && : > a/b && echo "$KUBECONFIG"; exit 6';
       const { code, stdout, stderr } = await home.run(["shell", "c-lab-1", "--", sh, "-c", script]);
       assert.equal(code, 6, stderr);
@@ -69,11 +69,11 @@ peerTest(
       assert.match(stderr, /programs\.left path=\S+\/a reason=/);
       await Deno.remove(path.slice(0, path.lastIndexOf("/")), { recursive: true });
     });
-    await t.step("nothing is left", async () => assert.deepEqual(await leftFiles(home), []));
+    await t.step("no file is left", async () => assert.deepEqual(await leftFiles(home), []));
   },
 );
 
-Deno.test("postern shell fails with 125 before it starts, 126 and 127 for what cannot be run", async (t) => {
+Deno.test("postern shell exits 125 before it starts a program, 126 and 127 if the program cannot run", async (t) => {
   await using home = await Household.open();
   await storeClusters(home);
   await using _instance = await home.instance();
@@ -87,7 +87,7 @@ Deno.test("postern shell fails with 125 before it starts, 126 and 127 for what c
       code: 125,
       says: /instance "other": it is not running/,
     },
-    { args: ["clusters", "--each"], code: 125, says: /what to run in each cluster/ },
+    { args: ["clusters", "--each"], code: 125, says: /missing command after --/ },
     {
       args: ["shell", "c-lab-1", "--", "no-such-program"],
       code: 127,
@@ -117,7 +117,7 @@ Deno.test("postern shell fails with 125 before it starts, 126 and 127 for what c
 });
 
 peerTest(
-  "postern clusters --each runs a command in each cluster, in turn or at once",
+  "postern clusters --each runs a command in each cluster, one by one or in parallel",
   ["sh"],
   async ({ sh }, t) => {
     await using home = await Household.open();
@@ -125,13 +125,13 @@ peerTest(
     await using _instance = await home.instance();
     const command = [sh, "-c", 'echo "in $POSTERN_CLUSTER"; [ "$POSTERN_CLUSTER" != c-lab-1 ] || exit 9'];
     const block = (name: string) => `--- # ${name}\nin ${name}\n`;
-    await t.step("in turn", async () => {
+    await t.step("one by one", async () => {
       const { code, stdout, stderr } = await home.run(["shell", "--each", "c-lab-*", "--", ...command]);
       assert.equal(stdout, block("c-lab-2") + block("c-lab-1"));
       assert.match(stderr, /postern: failed in 1 of 2 clusters: c-lab-1 \(9\)\n$/);
       assert.equal(code, 9);
     });
-    await t.step("at once, each in one piece, and one that cannot be worked in fails alone", async () => {
+    await t.step("in parallel, with separate output, and an unusable cluster fails alone", async () => {
       const { code, stdout, stderr } = await home.run([
         "clusters",
         "--each",
@@ -152,7 +152,7 @@ peerTest(
 );
 
 peerTest(
-  "postern clusters --each gives each cluster a file of its own, however much their names are alike",
+  "postern clusters --each gives clusters with similar names separate files",
   ["sh"],
   async ({ sh }) => {
     await using home = await Household.open();
@@ -166,13 +166,13 @@ peerTest(
     );
     assert.equal(code, 0, stderr);
     const files = stdout.split("\n").filter((line) => line !== "" && !line.startsWith("---"));
-    // A disk may take capitals for small letters.
+    // File names may be case-insensitive.
     assert.equal(new Set(files.map((file) => file.toLowerCase())).size, names.length, stdout);
     assert.deepEqual(await leftFiles(home), []);
   },
 );
 
-peerTest("postern shell outlives what a terminal sends, passes on what is sent to it, and leaves nothing", [
+peerTest("postern shell survives terminal signals, forwards its own signals and leaves no file", [
   "sh",
 ], async ({ sh }, t) => {
   await using home = await Household.open();
@@ -191,7 +191,7 @@ peerTest("postern shell outlives what a terminal sends, passes on what is sent t
       assert.deepEqual(await leftFiles(home), []);
     });
   }
-  await t.step("what a killed one leaves, the next one removes", async () => {
+  await t.step("the next shell removes the files of a killed one", async () => {
     await using shell = home.start(["shell", "c-lab-1", "--", sh, "-c", "echo file $KUBECONFIG; sleep 1"]);
     const [, path = ""] = await shell.prints(/^file (.+)$/m);
     shell.kill("SIGKILL");
@@ -203,7 +203,7 @@ peerTest("postern shell outlives what a terminal sends, passes on what is sent t
 });
 
 peerTest(
-  "postern shell at a terminal leaves Ctrl-C to the program, and ends with it",
+  "postern shell at a terminal leaves Ctrl-C to the program and exits with it",
   ["python", "sh"],
   async ({ python, sh }) => {
     await using home = await Household.open();
@@ -222,7 +222,7 @@ peerTest(
 );
 
 peerTest(
-  "postern shell at a terminal stops with Ctrl-Z together with the program, and goes on with it",
+  "postern shell at a terminal stops with the program at Ctrl-Z and continues with it",
   ["bash", "python", "sh"],
   async ({ bash, python, sh }) => {
     await using home = await Household.open();
@@ -234,12 +234,12 @@ peerTest(
     const quoted = command.map((word) => `'${word.replaceAll("'", "'\\''")}'`).join(" ");
     const run = `${home.directory}/run.sh`;
     await Deno.writeTextFile(run, `exec ${quoted}\n`);
-    // Only a shell with job control has a place for what is stopped to go back to.
+    // Only a shell with job control can continue a stopped program.
     const { screen, code } = await atTerminal(python, [bash, "--norc", "--noprofile", "-i"], {
       steps: [
         { until: "go> ", press: `${sh} ${run}\n` },
         { until: "ready", press: "\x1a" },
-        // A shell that is not reading yet takes the terminal anew, and with it keys that were pressed too early.
+        // A shell that does not read yet resets the terminal and drops keys that were pressed too early.
         { until: "run.sh\r\ngo> ", press: "fg\n" },
         { until: "continued", press: "hello\n" },
         { until: "said hello\r\ngo> ", press: "echo code=$?\n" },
@@ -252,7 +252,7 @@ peerTest(
   },
 );
 
-peerTest("postern shell many times at once keeps each one's files apart", ["sh"], async ({ sh }) => {
+peerTest("several postern shells at once use separate files", ["sh"], async ({ sh }) => {
   await using home = await Household.open();
   await storeClusters(home);
   await using _instance = await home.instance();
@@ -265,7 +265,7 @@ peerTest("postern shell many times at once keeps each one's files apart", ["sh"]
   assert.deepEqual(await leftFiles(home), []);
 });
 
-peerTest("postern clusters NAME console opens the address, or prints it", ["sh"], async ({ sh }) => {
+peerTest("postern clusters NAME console opens or prints the address", ["sh"], async ({ sh }) => {
   await using home = await Household.open();
   await storeClusters(home);
   const printed = await home.run(["console", "c-lab-1", "--print"]);
@@ -277,11 +277,11 @@ peerTest("postern clusters NAME console opens the address, or prints it", ["sh"]
   assert.match(await Deno.readTextFile(opened), /^https:\/\/console\.apps\.c-lab-1\.example\.net\/?$/);
   const none = await home.run(["console", "c-talos"]);
   assert.equal(none.code, 4);
-  assert.match(none.stderr, /no fact has its address/);
+  assert.match(none.stderr, /no fact contains its address/);
 });
 
 peerTest(
-  "kubectl works where postern starts it, through a door of its own",
+  "kubectl works through an instance that postern starts for it",
   ["kubectl"],
   async ({ kubectl }) => {
     await using home = await Household.open();
@@ -294,7 +294,7 @@ peerTest(
       ["clusters", "lab-1", "kubectl", "get", "--raw", "/version", "--request-timeout", "5s", "--token", "x"],
       { env },
     );
-    // The door refuses it by its route: kubectl says so, which only a door that it speaks to can tell it.
+    // The instance rejects the target: kubectl prints that answer, so it did connect through the instance.
     assert.equal(failed.code, 1);
     assert.match(
       failed.stderr,
@@ -304,12 +304,12 @@ peerTest(
   },
 );
 
-Deno.test("postern clusters tells of its forms, and of each by itself", async () => {
+Deno.test("postern clusters lists its forms, and each has its own help", async () => {
   await using home = await Household.open();
   const helped = async (...args: string[]) => (await home.run(args)).stdout;
   assert.match(await helped("clusters", "--help"), /postern clusters NAME kubectl\n/);
-  assert.match(await helped("clusters", "c-a", "shell", "--help"), /^Opens a shell that works in a cluster/);
+  assert.match(await helped("clusters", "c-a", "shell", "--help"), /^Open a shell for a cluster/);
   assert.match(await helped("clusters", "--each", "--help"), /--parallel N/);
-  assert.match(await helped("kubectl", "--help"), /^Runs kubectl in a cluster/);
-  if (compiled() === undefined) assert.match(await helped("help", "shell"), /Opens a shell/);
+  assert.match(await helped("kubectl", "--help"), /^Run kubectl in a cluster/);
+  if (compiled() === undefined) assert.match(await helped("help", "shell"), /Open a shell/);
 });

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { storeClusters } from "../support/lab_clusters.ts";
 import { Household } from "../support/postern_process.ts";
 
-Deno.test("postern clusters lists what is stored, with its age on stderr", async (t) => {
+Deno.test("postern clusters lists the stored clusters, with their age on stderr", async (t) => {
   await using home = await Household.open();
   await storeClusters(home, undefined, { fetched: new Date(Date.now() - 3 * 3600_000 - 5000).toISOString() });
   const listed = async (...args: string[]) => {
@@ -60,12 +60,12 @@ Deno.test("postern clusters lists what is stored, with its age on stderr", async
   await t.step("as YAML", async () => {
     assert.match((await listed("-o", "yaml", "talos")).stdout, /^clusters:\n {2}- name: c-talos\n/m);
   });
-  await t.step("a bad selector is wrong usage", async () => {
+  await t.step("an invalid selector is wrong usage", async () => {
     const { code, stderr } = await home.run(["clusters", "-l", "a b"]);
     assert.equal(code, 2);
     assert.match(stderr, /^postern: error: Cannot read the selector "a b"/);
   });
-  await t.step("only the catalogues that the configuration names", async () => {
+  await t.step("only the configured catalogues", async () => {
     await home.configure("catalogues: [{ lieutenant: https://api.syn.example.net, name: other }]\n");
     const { stdout, stderr } = await home.run(["clusters"]);
     assert.equal(stdout, "");
@@ -73,14 +73,14 @@ Deno.test("postern clusters lists what is stored, with its age on stderr", async
   });
 });
 
-Deno.test("postern clusters without a catalogue fails with what to do", async () => {
+Deno.test("postern clusters without a catalogue fails with a hint", async () => {
   await using home = await Household.open();
   const { code, stdout, stderr } = await home.run(["clusters"]);
   assert.deepEqual([code, stdout], [4, ""]);
   assert.match(stderr, /no catalogue is stored\npostern: hint: fetch it: postern update\n$/);
 });
 
-Deno.test("postern clusters reads what kharon has left where there is no catalogue", async () => {
+Deno.test("postern clusters reads kharon's clusters if no catalogue is stored", async () => {
   await using home = await Household.open();
   const directory = `${home.places.cache.replace(/[^/]*$/, "")}io.vshn.kharon`;
   await Deno.mkdir(directory, { recursive: true });

@@ -35,7 +35,7 @@ printf '%s\\n' "\${COMPREPLY[@]}"
 complete -p postern
 `,
   );
-  assert.match(said, /^connections\nconsole\nconnect\nconfig\ncomplete .*-F _postern postern\n$/);
+  assert.match(said, /^connections\nconsole\nconfig\nconnect\ncomplete .*-F _postern postern\n$/);
 });
 
 peerTest("completion: zsh loads the script", ["zsh"], async ({ zsh }) => {

@@ -12,7 +12,7 @@ routes:
   - { to: [.example.net], via: nowhere }
 `;
 
-Deno.test("postern config check reports every problem at its place", async () => {
+Deno.test("postern config check reports every problem with its position", async () => {
   await using home = await Household.open();
   const path = await home.configure(faulty);
   const { code, stdout, stderr } = await home.run(["config", "check"]);
@@ -38,29 +38,29 @@ Deno.test("postern config check reports every problem at its place", async () =>
   assert.equal(json.code, 4);
 });
 
-Deno.test("postern config check of a good file says so", async () => {
+Deno.test("postern config check reports a valid file", async () => {
   await using home = await Household.open();
   const path = await home.configure("routes:\n  - { to: .example.net, via: direct }\n");
   assert.deepEqual(await home.run(["config", "check"]), {
     code: 0,
     stdout: "",
-    stderr: `postern: "${path}" is fine\n`,
+    stderr: `postern: "${path}" is valid\n`,
   });
 });
 
-Deno.test("postern config check of a file that is named and missing fails", async () => {
+Deno.test("postern config check of a missing file fails", async () => {
   await using home = await Household.open();
   const { code, stderr } = await home.run(["--config", `${home.directory}/none.yaml`, "config", "check"]);
   assert.equal(code, 4);
   assert.match(stderr, /^postern: error: Cannot read ".*none\.yaml": no such file/);
 });
 
-/** What a shell makes of odd.yaml, and what is said of it. */
+/** Shell commands that create odd.yaml, and the error about it. */
 const unreadable = [
   { name: "a pipe", make: "mkfifo odd.yaml", says: "it is not a regular file" },
   { name: "a file that is not UTF-8", make: "printf 'a\\377' >odd.yaml", says: "it is not UTF-8 text" },
   {
-    name: "links in a circle",
+    name: "circular links",
     make: "ln -sf odd.yaml other.yaml; ln -sf other.yaml odd.yaml",
     says: "too many levels of symbolic links",
   },
@@ -69,7 +69,7 @@ const unreadable = [
 ];
 for (const { name, make, says } of unreadable) {
   peerTest(
-    `postern config check and proxy say one sentence and one hint about ${name}`,
+    `postern config check and proxy print one error and one hint about ${name}`,
     ["bash"],
     async ({ bash }) => {
       await using home = await Household.open();
@@ -86,7 +86,7 @@ for (const { name, make, says } of unreadable) {
   );
 }
 
-Deno.test("postern config init writes what check accepts, and never replaces a file", async () => {
+Deno.test("postern config init writes a valid configuration and never replaces a file", async () => {
   await using home = await Household.open();
   await Deno.mkdir(home.places.config.replace(/\/postern$/, ""), { recursive: true });
   const path = `${home.places.config}/config.yaml`;
@@ -100,12 +100,12 @@ Deno.test("postern config init writes what check accepts, and never replaces a f
   assert.equal(second.code, 1);
   assert.match(
     second.stderr,
-    /^postern: error: Cannot write ".*config\.yaml": it exists already\npostern: hint: /,
+    /^postern: error: Cannot write ".*config\.yaml": the file exists\npostern: hint: /,
   );
   assert.equal(await Deno.readTextFile(path), written);
 });
 
-Deno.test("postern config show masks a password, and so do status and explain", async () => {
+Deno.test("postern config show, status and explain mask a password", async () => {
   await using home = await Household.open();
   await home.configure(`transports:
   corp: { proxy: { url: "http://me:s3cret@127.0.0.1:3128" } }
@@ -132,7 +132,7 @@ routes:
   assert.doesNotMatch((await instance.ended).stderr, /s3cret/);
 });
 
-Deno.test("postern explain, pac and env answer from the configuration, and say so, when no door runs", async () => {
+Deno.test("postern explain, pac and env answer from the configuration when no instance runs", async () => {
   await using home = await Household.open();
   await home.configure(
     "transports: { corp: { proxy: { url: http://127.0.0.1:3128 } } }\nroutes: [{ to: .example.net, via: corp }]\n",
@@ -145,13 +145,13 @@ Deno.test("postern explain, pac and env answer from the configuration, and say s
   assert.match(env.stdout, /http_proxy=.*http:\/\/127\.0\.0\.1:12000/);
   for (const { code, stderr } of [explained, pac, env]) {
     assert.equal(code, 0, stderr);
-    assert.match(stderr, /^postern: no instance "default" runs: answered from the configuration\n/);
+    assert.match(stderr, /^postern: instance "default" is not running: answered from the configuration\n/);
   }
   const json = JSON.parse((await home.run(["explain", "b.example.net", "-o", "json"])).stdout);
   assert.deepEqual([json.target, json.transport], ["b.example.net:443", "corp"]);
 });
 
-Deno.test("postern explain, pac and env answer from the configuration, and say so, when the door hangs", async () => {
+Deno.test("postern explain, pac and env answer from the configuration when the instance hangs", async () => {
   await using home = await Household.open();
   await home.configure("transports: { no: { reject: x } }\nroutes: [{ to: .example.net, via: no }]\n");
   await using instance = await home.instance(["--id", "work"]);
@@ -163,12 +163,12 @@ Deno.test("postern explain, pac and env answer from the configuration, and say s
   );
   for (const { code, stderr } of ended.slice(0, 3)) {
     assert.equal(code, 0, stderr);
-    assert.match(stderr, /^postern: the door "work" does not answer: answered from the configuration\n/);
+    assert.match(stderr, /^postern: instance "work" does not answer: answered from the configuration\n/);
   }
   assert.match(ended[0]?.stdout ?? "", /goes to no\n/);
   assert.match(
     ended[5]?.stderr ?? "",
-    /"work" does not answer[^]*\npostern: error: Cannot show a status: no door ans/,
+    /"work" does not answer[^]*\npostern: error: Cannot show a status: no instance ans/,
   );
   assert.match(ended[6]?.stderr ?? "", /error: Cannot query instance "work": no answer within 5 s\n/);
   assert.deepEqual(ended.slice(5).map(({ code }) => code), [6, 6]);
@@ -181,7 +181,7 @@ Deno.test("postern explain, pac and env answer from the configuration, and say s
   }
 });
 
-Deno.test("postern explain --dial tells what failed and exits 6", async () => {
+Deno.test("postern explain --dial shows the failure and exits 6", async () => {
   await using home = await Household.open();
   await home.configure("default: direct\n");
   using listener = Deno.listen({ hostname: "127.0.0.1", port: 0 });

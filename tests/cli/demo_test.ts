@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { Household } from "../support/postern_process.ts";
 
-Deno.test("postern demo --once tries every step and exits 0", async () => {
+Deno.test("postern demo --once runs every step and exits 0", async () => {
   await using home = await Household.open();
   const { code, stdout, stderr } = await home.run(["demo", "--once"]);
   assert.equal(code, 0, stdout + stderr);
@@ -21,9 +21,9 @@ Deno.test("postern demo --once tries every step and exits 0", async () => {
   assert.match(stdout, / ok +the routes outlast the catalogue server: /);
 });
 
-Deno.test("postern demo has no part in the ssh files, the agent and the kubeconfig of the person", async () => {
+Deno.test("postern demo does not use the user's ssh files, agent and kubeconfig", async () => {
   await using home = await Household.open();
-  // Whoever read these would fail, or sign in otherwise.
+  // Reading these would fail, or sign in with other credentials.
   await Deno.mkdir(`${home.directory}/.ssh/config`, { recursive: true });
   await Deno.mkdir(`${home.directory}/.kube/config`, { recursive: true });
   const env = { SSH_AUTH_SOCK: `${home.directory}/no-agent` };
@@ -31,20 +31,20 @@ Deno.test("postern demo has no part in the ssh files, the agent and the kubeconf
   assert.equal(code, 0, stdout + stderr);
   const left = [...Deno.readDirSync(`${home.directory}/.ssh`)].map(({ name }) => name);
   assert.deepEqual(left, ["config"]);
-  // Nor does it keep what it has fetched, or the tokens of its sign-in.
+  // The demo stores neither its catalogue nor its tokens.
   for (const name of ["cache", "state", "config"]) {
     await assert.rejects(Deno.stat(`${home.directory}/${name}`), Deno.errors.NotFound);
   }
 });
 
-Deno.test("postern demo does not stay where nobody could end it", async () => {
+Deno.test("postern demo exits at the end without a terminal", async () => {
   await using home = await Household.open();
   const { code, stdout, stderr } = await home.run(["demo"]);
   assert.equal(code, 0, stdout + stderr);
   assert.match(stdout, /demo: all \d+ steps ok/);
 });
 
-Deno.test("postern demo leaves the door open, and ends when it is interrupted", async () => {
+Deno.test("postern demo keeps its instance running until an interrupt", async () => {
   await using home = await Household.open();
   await using demo = home.start(["demo", "--listen", "127.0.0.1:0"]);
   await demo.prints(/curl -x socks5h:\/\/127\.0\.0\.1:\d+ /);

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { peerTest } from "../support/peers.ts";
 import { Household } from "../support/postern_process.ts";
 
-/** A door for one domain, at a port that the test chooses. */
+/** The configuration of an instance for one domain, on a port that the test chooses. */
 const config = (port: number, domain = "corp.example") => `
 listen: { mixed: "127.0.0.1:0", dns: "127.0.0.1:${port}" }
 transports: { up: { proxy: { url: "socks5h://127.0.0.1:1" } } }
@@ -15,14 +15,14 @@ const options = { platforms: ["linux"] } as const;
 
 interface Machine extends AsyncDisposable {
   readonly home: Household;
-  /** What stands for the machine's root. */
+  /** The directory that replaces the machine's root. */
   readonly root: string;
   run(...args: string[]): ReturnType<Household["run"]>;
   /** Every file and directory below the root, with its text. */
   tree(): Promise<Record<string, string>>;
 }
 
-/** A household with files of the system of its own: no test may write those of the machine. */
+/** A household with separate system files: tests must not write those of the machine. */
 async function machine(): Promise<Machine> {
   const home = await Household.open();
   const root = `${home.directory}/root`;
@@ -47,7 +47,7 @@ async function treeOf(directory: string, below = ""): Promise<Record<string, str
   return found;
 }
 
-/** What is different between two trees. */
+/** The files that the second tree adds. */
 function added(before: Record<string, string>, after: Record<string, string>): Record<string, string> {
   for (const path of Object.keys(before)) assert.equal(after[path], before[path], path);
   return Object.fromEntries(Object.entries(after).filter(([path]) => !(path in before)));
@@ -59,7 +59,7 @@ function freePort(): number {
   return listener.addr.port;
 }
 
-/** As either version of systemd wants it: what is written is the same but for the name and the section. */
+/** Checks the file for either version of systemd: they differ in the name and the section only. */
 function isApplied(files: Record<string, string>, server: string, domains: readonly string[]): void {
   const texts = Object.entries(files).filter(([, text]) => text !== "");
   assert.equal(texts.length, 1, JSON.stringify(files));
@@ -77,7 +77,7 @@ function isApplied(files: Record<string, string>, server: string, domains: reado
 
 const ours = ["corp.example", "255.10.in-addr.arpa"];
 
-peerTest("dns prints, applies and undoes, and nothing is left", [], async (_, t) => {
+peerTest("dns prints, applies and removes its settings without leftovers", [], async (_, t) => {
   await using box = await machine();
   const before = await box.tree();
   const { run } = box;
@@ -109,23 +109,23 @@ peerTest("dns prints, applies and undoes, and nothing is left", [], async (_, t)
     assert.equal(code, 0, stderr);
     assert.match(stderr, /postern: wrote \/etc\/systemd\//);
     isApplied(added(before, await box.tree()), "127.0.0.1:1053", ours);
-    assert.match((await run("dns", "--apply")).stderr, /postern: nothing had to be changed\n/);
+    assert.match((await run("dns", "--apply")).stderr, /postern: nothing to change\n/);
   });
-  await t.step("apply with other domains takes the place of the first", async () => {
+  await t.step("apply with other domains replaces the first ones", async () => {
     const named = ["--server", "[::1]:53", "--domain", "B.example.", "--domain", ".a.example"];
     assert.equal((await run("dns", "--apply", ...named)).code, 0);
     isApplied(added(before, await box.tree()), "[::1]:53", ["b.example", "a.example"]);
   });
-  await t.step("undo leaves what was there", async () => {
+  await t.step("undo restores the original files", async () => {
     assert.match((await run("dns", "--undo")).stderr, /postern: removed \/etc\/systemd\//);
     assert.deepEqual(await box.tree(), before);
     assert.deepEqual(await run("dns", "--undo"), {
       code: 0,
       stdout: "",
-      stderr: "postern: nothing had to be changed\n",
+      stderr: "postern: nothing to change\n",
     });
   });
-  await t.step("a file of somebody else is left alone", async () => {
+  await t.step("apply and undo do not change a foreign file", async () => {
     const paths = ["resolved.conf.d/postern.conf", "dns-delegate.d/postern.dns-delegate"];
     await Deno.mkdir(`${box.root}/etc/systemd/dns-delegate.d`);
     for (const path of paths) await Deno.writeTextFile(`${box.root}/etc/systemd/${path}`, "# mine\n");
@@ -138,17 +138,17 @@ peerTest("dns prints, applies and undoes, and nothing is left", [], async (_, t)
   });
 }, options);
 
-peerTest("dns says what is wrong, and what to run", [], async () => {
+peerTest("dns reports mistakes and the command to run", [], async () => {
   await using box = await machine();
   const { run } = box;
   const cases: { readonly args: readonly string[]; readonly code: number; readonly says: RegExp }[] = [
-    { args: ["dns"], code: 2, says: /name one of --print, --apply and --undo/ },
-    { args: ["dns", "--apply", "--undo"], code: 2, says: /name one of --print, --apply and --undo/ },
+    { args: ["dns"], code: 2, says: /use exactly one of --print, --apply and --undo/ },
+    { args: ["dns", "--apply", "--undo"], code: 2, says: /use exactly one of --print, --apply and --undo/ },
     { args: ["dns", "--print", "bind"], code: 2, says: /systemd-resolved/ },
     {
       args: ["dns", "--apply", "--server", "192.0.2.1:53", "--domain", "x"],
       code: 2,
-      says: /no loopback address/,
+      says: /not a loopback address/,
     },
     { args: ["dns", "--apply", "--server", "127.0.0.1:53", "--domain", "a b"], code: 2, says: /as a domain/ },
     { args: ["dns", "--apply"], code: 4, says: /listen\.dns is not set/ },
@@ -158,7 +158,7 @@ peerTest("dns says what is wrong, and what to run", [], async () => {
     assert.equal(ended.code, code, `${args.join(" ")}: ${ended.stderr}`);
     assert.match(ended.stderr, says);
   }
-  // What may not be written is told with all that somebody else needs to do it; root may write everything.
+  // Without permission, the error names the complete command for root; root itself may write everything.
   if (Deno.uid() === 0) return;
   await box.home.configure(config(1053));
   await Deno.chmod(`${box.root}/etc/systemd`, 0o555);
@@ -174,7 +174,7 @@ peerTest("dns says what is wrong, and what to run", [], async () => {
 }, options);
 
 peerTest(
-  "what a killed door has left is repaired by the next one, and removed by cleanup",
+  "the next instance repairs the files of a killed one, and cleanup removes them",
   [],
   async (_, t) => {
     await using box = await machine();
@@ -187,15 +187,15 @@ peerTest(
       return instance;
     };
     await home.configure(config(port));
-    await t.step("cleanup leaves alone what a running door needs", async () => {
+    await t.step("cleanup keeps the files of a running instance", async () => {
       const instance = await start();
       assert.equal((await run("dns", "--apply")).code, 0);
-      assert.match((await run("cleanup")).stderr, /postern: nothing had to be changed\n/);
+      assert.match((await run("cleanup")).stderr, /postern: nothing to change\n/);
       isApplied(added(before, await box.tree()), `127.0.0.1:${port}`, ours);
       instance.kill("SIGKILL");
       await instance.ended;
     });
-    await t.step("the next door has another domain, and writes it", async () => {
+    await t.step("the next instance writes its new domain", async () => {
       await home.configure(config(port, "other.example"));
       const instance = await start();
       await instance.says(/ dns\.system_repaired .*written=/);
@@ -206,7 +206,7 @@ peerTest(
       instance.kill("SIGKILL");
       await instance.ended;
     });
-    await t.step("a door without DNS removes what leads to nobody", async () => {
+    await t.step("an instance without DNS removes files with a dead DNS server", async () => {
       await home.configure('default: direct\nlisten: { mixed: "127.0.0.1:0" }\n');
       const instance = await start();
       await instance.says(/ dns\.system_repaired .*removed=\S*\/etc\//);
@@ -214,7 +214,7 @@ peerTest(
       instance.kill("SIGTERM");
       await instance.ended;
     });
-    await t.step("cleanup needs no door, and takes half-written files too", async () => {
+    await t.step("cleanup needs no instance and also removes incomplete files", async () => {
       const named = ["--server", `127.0.0.1:${port}`, "--domain", "corp.example"];
       assert.equal((await run("dns", "--apply", ...named)).code, 0);
       const half = `${root}/etc/systemd/resolved.conf.d/postern.conf.0123abcd.tmp`;
@@ -229,7 +229,7 @@ peerTest(
   options,
 );
 
-peerTest("systemd reads the drop-in as it is meant", ["systemd_analyze"], async ({ systemd_analyze }) => {
+peerTest("systemd reads the drop-in", ["systemd_analyze"], async ({ systemd_analyze }) => {
   await using box = await machine();
   const { run, root } = box;
   const named = ["--server", "127.0.0.1:1053", "--domain", "corp.example", "--domain", "svc"];

@@ -6,7 +6,7 @@ import { freePort } from "../support/peer_program.ts";
 import { Household } from "../support/postern_process.ts";
 
 for (const version of earlierVersions()) {
-  Deno.test(`what postern ${version} has left in a home is read, and used on`, async () => {
+  Deno.test(`postern reads and uses the files of postern ${version}`, async () => {
     await using company = await DistantCompany.open();
     await using home = await Household.open();
     const before = await moveIn(home, version);
@@ -21,12 +21,12 @@ for (const version of earlierVersions()) {
     assert.match(await Deno.readTextFile(`${home.directory}/.kube/config`), /^current-context: "?c-one"?$/m);
     assert.equal((await home.run(["stop"])).code, 0);
     assert.equal((await instance.ended).code, 0, instance.stderr);
-    // Nothing had to be set aside, and who goes back to that version finds what it can read.
+    // postern set no file aside, and the older version can still read the files.
     assert.deepEqual(await storedForms(home), stored);
   });
 }
 
-/** The forms of what is stored, which each version that reads them tells by. */
+/** The format markers of the stored files. */
 async function storedForms({ places }: Household) {
   const json = async (path: string) => JSON.parse(await Deno.readTextFile(path));
   const [tokens = ""] = [...Deno.readDirSync(`${places.cache}/tokens`)].map(({ name }) => name);
@@ -47,7 +47,7 @@ async function storedForms({ places }: Household) {
   };
 }
 
-Deno.test("what a newer postern has left is told in a sentence, and nothing of it is lost", async (t) => {
+Deno.test("postern reports the files of a newer version and does not change them", async (t) => {
   const [version = ""] = earlierVersions();
   await using company = await DistantCompany.open();
   await using home = await Household.open();
@@ -65,7 +65,7 @@ Deno.test("what a newer postern has left is told in a sentence, and nothing of i
       assert.deepEqual(await everything(home), left);
     });
   }
-  await t.step("a sign-in that it cannot read is none, and stays", async () => {
+  await t.step("postern ignores an unreadable sign-in and keeps it", async () => {
     const { code, stderr } = await home.run(["update", "--no-sign-in"]);
     assert.equal(code, 5, stderr);
     assert.match(stderr, /cache_ignored file=\S+ reason="a newer postern has written it"/);
@@ -73,7 +73,7 @@ Deno.test("what a newer postern has left is told in a sentence, and nothing of i
     assert.deepEqual(await everything(home), left);
   });
   await t.step(
-    "who goes on with it nevertheless signs in, and the store of the newer one is kept",
+    "a new sign-in works, and postern keeps the store of the newer version",
     async () => {
       using _turn = await signInTurn();
       await company.signIn(home.start(["login"], { env: { POSTERN_BROWSER: "true" } }));
@@ -88,12 +88,12 @@ Deno.test("what a newer postern has left is told in a sentence, and nothing of i
   );
 });
 
-/** Every file of caches and state, as it is. */
+/** Every file of the cache and state directories. */
 async function everything({ places }: Household): Promise<Record<string, string>> {
   const found: Record<string, string> = {};
   for (const directory of [places.cache, places.state]) {
     for await (const path of below(directory)) {
-      // SQLite's own, which come and go, and locks.
+      // SQLite's temporary files, and locks.
       if (/lock$|-shm$|-wal$/.test(path)) continue;
       found[path] = (await Deno.readFile(`${directory}/${path}`)).toBase64();
     }
@@ -101,7 +101,7 @@ async function everything({ places }: Household): Promise<Record<string, string>
   return found;
 }
 
-/** As a later postern would have it that stores in other forms. */
+/** Changes the format markers to those of a later version. */
 async function makeNewer({ places }: Household): Promise<void> {
   const change = async (path: string, key: string) => {
     const content = JSON.parse(await Deno.readTextFile(path));

@@ -1,6 +1,6 @@
 import type { RawClient } from "../support/raw_client.ts";
 
-/** A server that sends back what it gets, and ends when its client does. */
+/** A server that echoes its input and closes when its client does. */
 export class EchoServer implements AsyncDisposable {
   readonly #listener = Deno.listen({ hostname: "127.0.0.1", port: 0 });
   readonly #serving = new Set<Promise<void>>();
@@ -35,7 +35,7 @@ async function echo(conn: Deno.Conn): Promise<void> {
       await writeAll(conn, into.subarray(0, count));
     }
   } catch (error) {
-    // A client that was closed on purpose resets.
+    // A test that closes its client causes a reset.
     if (!(error instanceof Deno.errors.ConnectionReset || error instanceof Deno.errors.BrokenPipe)) {
       throw error;
     }
@@ -48,7 +48,7 @@ async function writeAll(conn: Deno.Conn, bytes: Uint8Array): Promise<void> {
   for (let at = 0; at < bytes.length;) at += await conn.write(bytes.subarray(at));
 }
 
-/** Sends a text to an echo and gives what came back. */
+/** Sends a text to an echo server and returns the answer. */
 export async function exchange(client: RawClient, text: string): Promise<string> {
   await client.send(text);
   return new TextDecoder().decode(await client.take(text.length));

@@ -2,16 +2,16 @@ import assert from "node:assert/strict";
 import { Household } from "../support/postern_process.ts";
 import { testTls } from "../support/tls_files.ts";
 
-// What is as large as a ConfigMap can be, and longer than any list that people write.
+// The largest possible ConfigMap, and a very long list.
 
 const mebibyte = 1024 * 1024;
 const items = Array.from({ length: 10_000 }, (_, index) => `host-${index}.example.net`);
 
-/** Certificates that differ by their serial numbers, as many as fit into so many bytes. */
+/** As many certificates with different serial numbers as fit into `size` bytes. */
 function certificates(size: number): string {
   const base64 = testTls.ca.replace(/-----[^-]+-----|\s/g, "");
   const bytes = Uint8Array.fromBase64(base64);
-  // Behind the version (RFC 5280, 4.1) comes the serial number: its type, its length, and its bytes.
+  // The serial number follows the version (RFC 5280, 4.1): its type, its length, and its bytes.
   const version = [0xa0, 3, 2, 1, 2];
   const at = bytes.findIndex((_, index) => version.every((byte, offset) => bytes[index + offset] === byte));
   const serial = at + version.length + 2;
@@ -26,7 +26,7 @@ function certificates(size: number): string {
   }
 }
 
-/** A file of JSON with everything that a proxy depends on. */
+/** Checks a JSON file with everything that a proxy depends on. */
 async function check(home: Household, noProxy: readonly string[], bundle: string) {
   const path = `${home.directory}/proxy.json`;
   const named = (kind: string, more: object) => ({ kind, metadata: { name: "cluster" }, ...more });
@@ -49,7 +49,7 @@ async function check(home: Household, noProxy: readonly string[], bundle: string
   return { code, ...JSON.parse(stdout) };
 }
 
-Deno.test("postern egress check takes 10,000 items of noProxy and a bundle of 1 MiB, and no more", async () => {
+Deno.test("postern egress check accepts 10,000 noProxy items and a bundle of at most 1 MiB", async () => {
   await using home = await Household.open();
   const bundle = certificates(mebibyte);
   assert.ok(bundle.length > mebibyte - 1000);

@@ -17,7 +17,7 @@ metadata: { name: ca, namespace: openshift-config }
 data: { ca-bundle.crt: "words" }
 `;
 
-Deno.test("postern egress check reports every problem at its place, exit code 7, and no password", async () => {
+Deno.test("postern egress check reports every problem with its position, exit code 7, and no password", async () => {
   await using home = await Household.open();
   const path = `${home.directory}/proxy.yaml`;
   await Deno.writeTextFile(path, faulty);
@@ -29,9 +29,9 @@ Deno.test("postern egress check reports every problem at its place, exit code 7,
   says(/^failed +.*proxy\.yaml:6:15: spec\.httpsProxy: must have a host/);
   says(/^failed +.*proxy\.yaml:7:12: spec\.noProxy: item 1 /);
   says(/^failed +.*proxy\.yaml:7:12: spec\.noProxy: item 2 /);
-  says(/^failed +.*proxy\.yaml:8:14: spec\.trustedCA: ConfigMap "ca" has no certificate/);
+  says(/^failed +.*proxy\.yaml:8:14: spec\.trustedCA: ConfigMap "ca" contains no certificate/);
   says(/^warning .*spec\.noProxy: item 3 .* matches nothing/);
-  says(/^failed +it would be refused/);
+  says(/^failed +the cluster would reject this proxy/);
   assert.doesNotMatch(stdout + stderr, /hunter2/);
   const json = await home.run(["egress", "check", path, "-o", "json"]);
   assert.equal(json.code, 7);
@@ -47,7 +47,7 @@ Deno.test("postern egress check reports every problem at its place, exit code 7,
   assert.doesNotMatch(json.stdout, /hunter2/);
 });
 
-Deno.test("postern egress check --install-config checks as the installer does, and shows the list", async () => {
+Deno.test("postern egress check --install-config checks like the installer and shows the list", async () => {
   await using home = await Household.open();
   const path = `${home.directory}/install-config.yaml`;
   const config = (proxy: string) =>
@@ -68,17 +68,17 @@ Deno.test("postern egress check --install-config checks as the installer does, a
   const unsound = await home.run(["egress", "check", "--install-config", path]);
   assert.equal(unsound.code, 7);
   assert.match(unsound.stdout, /install-config\.yaml:4:\d+: proxy\.noProxy: must have no spaces/);
-  assert.match(unsound.stdout, /proxy\.httpProxy: must be outside of the cluster: 100\.64\.0\.1 lies in/);
+  assert.match(unsound.stdout, /proxy\.httpProxy: must be outside the cluster: 100\.64\.0\.1 is in/);
 });
 
 const unreadable = [
   { name: "a missing file", content: undefined, says: /no such file/ },
-  { name: "a file that is no YAML", content: "a: [", says: /Cannot read ".*line 1/ },
+  { name: "a file that is not YAML", content: "a: [", says: /Cannot read ".*line 1/ },
   { name: "a file without a Proxy", content: "kind: ConfigMap\n", says: /it has no Proxy/ },
   {
     name: "another Proxy",
     content: "kind: Proxy\nmetadata: { name: other }\n",
-    says: /only the Proxy "cluster" counts, not "other"/,
+    says: /it has the Proxy "other", but only the name "cluster" is valid/,
   },
 ];
 for (const { name, content, says } of unreadable) {
@@ -92,12 +92,12 @@ for (const { name, content, says } of unreadable) {
   });
 }
 
-Deno.test("postern egress check of nothing is wrong usage", async () => {
+Deno.test("postern egress check without arguments is wrong usage", async () => {
   await using home = await Household.open();
   assert.equal((await home.run(["egress", "check"])).code, 2);
 });
 
-const beside = `---
+const otherObjects = `---
 apiVersion: operator.openshift.io/v1
 kind: Network
 metadata: { name: cluster }
@@ -119,20 +119,20 @@ metadata: { name: ca, namespace: shop }
 data: { ca-bundle.crt: "words" }
 `;
 
-Deno.test("postern egress check takes the objects that the controller would take, and tells what no file has", async () => {
+Deno.test("postern egress check uses the same objects as the controller, and reports missing ones", async () => {
   await using home = await Household.open();
   const path = `${home.directory}/proxy.yaml`;
   const check = async (spec: string, ...more: readonly string[]) => {
     const proxy =
       `apiVersion: config.openshift.io/v1\nkind: Proxy\nmetadata: { name: cluster }\nspec: ${spec}\n`;
-    await Deno.writeTextFile(path, proxy + beside);
+    await Deno.writeTextFile(path, proxy + otherObjects);
     const { code, stdout, stderr } = await home.run(["egress", "check", path, "-o", "json", ...more]);
     assert.equal(code, 0, stdout + stderr);
     const { warnings, status } = JSON.parse(stdout);
     return { warnings: warnings.map(({ message }: { message: string }) => message), status };
   };
   const machines =
-    "the list is not whole: no network of the machines is in it: name the --install-config that has them";
+    "the no-proxy list is incomplete: it lacks the machine networks; pass them with --install-config";
   const { warnings, status } = await check(
     '{ httpProxy: "http://proxy.test:3128", trustedCA: { name: ca } }',
   );
@@ -141,7 +141,7 @@ Deno.test("postern egress check takes the objects that the controller would take
     ".cluster.local,.svc,10.128.0.0/14,127.0.0.1,172.30.0.0/16,api-int.c.test,localhost",
   );
   assert.deepEqual(warnings, [
-    "is not checked: no file has the ConfigMap openshift-config/ca; name its certificates with --ca",
+    "is not checked: no file contains the ConfigMap openshift-config/ca; pass its certificates with --ca",
     machines,
   ]);
   const ca = `${home.directory}/ca.pem`;
@@ -150,12 +150,12 @@ Deno.test("postern egress check takes the objects that the controller would take
   assert.deepEqual(named.warnings, [machines]);
   const unnamed = await check('{ httpProxy: "http://proxy.test:3128" }', "--ca", ca);
   assert.deepEqual(unnamed.warnings, [
-    `names no ConfigMap: no cluster would trust ${ca} for it`,
+    `names no ConfigMap: a cluster would not trust ${ca}`,
     machines,
   ]);
 });
 
-Deno.test("postern egress check of an empty spec needs to know nothing of the platform", async () => {
+Deno.test("postern egress check of an empty spec needs no platform", async () => {
   await using home = await Household.open();
   const path = `${home.directory}/proxy.yaml`;
   const kinds = ["Proxy", "Network", "Infrastructure"];
@@ -168,7 +168,7 @@ Deno.test("postern egress check of an empty spec needs to know nothing of the pl
   assert.deepEqual(JSON.parse(stdout).status, { httpProxy: "", httpsProxy: "", noProxy: "" });
 });
 
-Deno.test("postern egress no-proxy makes a list of options, and says what clients do by it", async () => {
+Deno.test("postern egress no-proxy makes a list from options, and shows how clients apply it", async () => {
   await using home = await Household.open();
   const network = ["--service-network", "172.30.0.0/16", "--cluster-network", "10.128.0.0/14"];
   const made = await home.run([
@@ -186,7 +186,7 @@ Deno.test("postern egress no-proxy makes a list of options, and says what client
   assert.deepEqual(made, {
     code: 0,
     stdout: ".cluster.local,10.128.0.0/14,127.0.0.1,172.30.0.0/16,a.test,api-int.c.test,b.test,localhost\n",
-    stderr: 'postern: warning: exclude names "nowhere", which is no automatic entry\n',
+    stderr: 'postern: warning: exclude names "nowhere", which is not an automatic entry\n',
   });
   const asked = await home.run([
     "egress",
@@ -259,7 +259,7 @@ metadata: { name: cluster }
 spec: { httpProxy: "http://me:hunter2@proxy.test:3128", noProxy: a.test }
 `;
 
-Deno.test("postern egress render shows what would be injected, without passwords", async () => {
+Deno.test("postern egress render shows the changes without passwords", async () => {
   await using home = await Household.open();
   const [objects, proxy] = [`${home.directory}/objects.yaml`, `${home.directory}/proxy.yaml`];
   await Deno.writeTextFile(objects, deployment);
@@ -277,7 +277,7 @@ Deno.test("postern egress render shows what would be injected, without passwords
   assert.doesNotMatch(stdout + stderr, /hunter2|0ld/);
 });
 
-Deno.test("postern egress render tells what the files at hand leave open", async () => {
+Deno.test("postern egress render warns about missing objects", async () => {
   await using home = await Household.open();
   const [objects, proxy] = [`${home.directory}/objects.yaml`, `${home.directory}/proxy.yaml`];
   await Deno.writeTextFile(objects, deployment);
@@ -285,15 +285,15 @@ Deno.test("postern egress render tells what the files at hand leave open", async
   const { code, stderr } = await home.run(["egress", "render", objects, "--proxy", proxy]);
   assert.equal(code, 0, stderr);
   assert.deepEqual(stderr.trimEnd().split("\n"), [
-    "postern: warning: NO_PROXY is not whole: no file has both Infrastructure/cluster and Network/cluster, which tell the rest of it",
-    "postern: warning: the bundle is not whole: no file has the ConfigMap openshift-config/ca; name its certificates with --ca",
+    "postern: warning: NO_PROXY is incomplete: no file contains both Infrastructure/cluster and Network/cluster",
+    "postern: warning: the bundle is incomplete: no file contains the ConfigMap openshift-config/ca; pass its certificates with --ca",
   ]);
   const everything = sound.replace("noProxy: a.test", 'noProxy: "*"');
   await Deno.writeTextFile(proxy, everything);
   assert.equal((await home.run(["egress", "render", objects, "--proxy", proxy])).stderr, "");
 });
 
-Deno.test("postern egress render of an unknown container says so and exits 7", async () => {
+Deno.test("postern egress render reports an unknown container and exits 7", async () => {
   await using home = await Household.open();
   const [objects, proxy] = [`${home.directory}/objects.yaml`, `${home.directory}/proxy.yaml`];
   await Deno.writeTextFile(objects, deployment.replace("inject-proxy: foo", "inject-proxy: bar"));
@@ -302,11 +302,11 @@ Deno.test("postern egress render of an unknown container says so and exits 7", a
   assert.equal(code, 7);
   assert.match(
     stderr,
-    /Deployment shop\/web: config\.openshift\.io\/inject-proxy names "bar", which is no container/,
+    /Deployment shop\/web: config\.openshift\.io\/inject-proxy names "bar", but the pod has no such container/,
   );
 });
 
-Deno.test("postern egress render --install-config prints manifests, a password only when it is asked for", async () => {
+Deno.test("postern egress render --install-config prints a password only with --with-credentials", async () => {
   await using home = await Household.open();
   const path = `${home.directory}/install-config.yaml`;
   await Deno.writeTextFile(
@@ -332,7 +332,7 @@ for (
   const { name, more, isWired } of [
     { name: "without a proxy", more: "", isWired: false },
     {
-      name: "without a proxy, where the policy is Always",
+      name: "without a proxy, with policy Always",
       more: "additionalTrustBundlePolicy: Always\n",
       isWired: true,
     },

@@ -6,7 +6,7 @@ const names = ["http_proxy", "https_proxy", "all_proxy", "no_proxy"].flatMap((
   name,
 ) => [name, name.toUpperCase()]);
 
-/** Evaluates lines in a real shell and gives what it exports afterwards. */
+/** Evaluates lines in a real shell and returns its exported variables. */
 async function evaluated(
   bash: string,
   lines: string,
@@ -28,7 +28,7 @@ async function evaluated(
 }
 
 peerTest(
-  "postern env in sh sets both cases of every variable to the running door",
+  "postern env in sh sets both spellings of every variable to the running instance",
   ["bash"],
   async ({ bash }) => {
     await using home = await Household.open();
@@ -51,7 +51,7 @@ peerTest(
 );
 
 peerTest(
-  "postern env keeps a former proxy, tells of it, and --unset brings it back",
+  "postern env reports and keeps a previous proxy, and --unset restores it",
   ["bash"],
   async ({ bash }) => {
     await using home = await Household.open();
@@ -70,7 +70,7 @@ peerTest(
   },
 );
 
-Deno.test("postern env for a door that asks for a password names the option, and gives it when told to", async () => {
+Deno.test("postern env prints a required password only with --with-credentials", async () => {
   await using home = await Household.open();
   await Deno.writeTextFile(`${home.directory}/password`, "s3cret\n");
   await home.configure(
@@ -93,7 +93,7 @@ const listeners = [
   { listen: "{ mixed: '[::1]:80' }", url: "http://[::1]:80", all: "socks5h://[::1]:80" },
 ];
 for (const { listen, url, all } of listeners) {
-  Deno.test(`postern env names a door by what it speaks: listen: ${listen}`, async () => {
+  Deno.test(`postern env uses the protocol of the listener: listen: ${listen}`, async () => {
     await using home = await Household.open();
     await home.configure(`listen: ${listen}\n`);
     const { code, stdout, stderr } = await home.run(["env", "--shell", "json"]);
@@ -113,7 +113,7 @@ const nowhere = [
   { listen: "{ unix: postern.sock }", says: /settings: no listener has a TCP port\n.*listen\.mixed/ },
 ];
 for (const { listen, says } of nowhere) {
-  Deno.test(`postern env makes up no address where there is none: listen: ${listen}`, async () => {
+  Deno.test(`postern env fails without a known address: listen: ${listen}`, async () => {
     await using home = await Household.open();
     await home.configure(`listen: ${listen}\n`);
     const { code, stdout, stderr } = await home.run(["env"]);
@@ -122,7 +122,7 @@ for (const { listen, says } of nowhere) {
   });
 }
 
-peerTest("what postern env prints works with a door that speaks SOCKS only", ["curl"], async ({ curl }) => {
+peerTest("the variables of postern env work with a SOCKS-only listener", ["curl"], async ({ curl }) => {
   await using home = await Household.open();
   await using origin = Deno.serve(
     { hostname: "127.0.0.1", port: 0, onListen() {} },

@@ -3,7 +3,7 @@ import { peerTest } from "../support/peers.ts";
 import { Household } from "../support/postern_process.ts";
 import { atTerminal } from "../support/pseudo_terminal.ts";
 
-Deno.test("postern exec-credential says what is missing, and prints nothing then", async (t) => {
+Deno.test("postern exec-credential reports what is missing and prints no credential", async (t) => {
   await using home = await Household.open();
   const info = (spec: unknown) => ({
     KUBERNETES_EXEC_INFO: JSON.stringify({
@@ -14,8 +14,8 @@ Deno.test("postern exec-credential says what is missing, and prints nothing then
   });
   await Deno.writeTextFile(`${home.directory}/empty`, "\n");
   const cases = [
-    { name: "no cluster", args: [], code: 2, says: /Cannot tell which cluster to sign in to/ },
-    { name: "a client that tells none", args: [], env: info({}), code: 2, says: /Cannot tell which cluster/ },
+    { name: "no cluster", args: [], code: 2, says: /Cannot sign in to a cluster: missing option: --server/ },
+    { name: "a client that names none", args: [], env: info({}), code: 2, says: /missing option: --server/ },
     {
       name: "nonsense",
       args: [],
@@ -24,7 +24,7 @@ Deno.test("postern exec-credential says what is missing, and prints nothing then
       says: /no ExecCredential/,
     },
     {
-      name: "a server in the clear",
+      name: "a server without TLS",
       args: ["--server", "http://api.example.net"],
       code: 2,
       says: /begins with https:/,
@@ -36,7 +36,7 @@ Deno.test("postern exec-credential says what is missing, and prints nothing then
       says: /it holds nothing/,
     },
     {
-      name: "a door that is not there",
+      name: "a missing instance",
       args: [],
       env: info({ cluster: { server: "https://api.example.net", "proxy-url": "socks5://127.0.0.1:1" } }),
       code: 6,
@@ -55,13 +55,16 @@ Deno.test("postern exec-credential says what is missing, and prints nothing then
 });
 
 peerTest(
-  "postern exec-credential shows no token on a terminal unless it is told to",
+  "postern exec-credential prints a token to a terminal only with --show",
   ["python"],
   async ({ python }) => {
     await using home = await Household.open();
     const { command, env } = home.commandLine(["exec-credential", "--server", "https://api.example.net"]);
     const { screen, code } = await atTerminal(python, command, { steps: [], env });
-    assert.match(screen, /Cannot show a token on a terminal\r?\npostern: hint: .* add --show/);
+    assert.match(
+      screen,
+      /Cannot print a token to a terminal without --show\r?\npostern: hint: .* add --show/,
+    );
     assert.equal(code, 2);
   },
 );

@@ -4,7 +4,7 @@ import { Household, type Instance } from "../support/postern_process.ts";
 import { throughSocks5 } from "../support/raw_client.ts";
 import { EchoServer, exchange } from "./echo_server.ts";
 
-/** A configuration without surprises: everything goes direct. */
+/** A configuration that routes everything direct. */
 const plain = "default: direct\n";
 
 async function status(home: Household, ...args: string[]) {
@@ -18,47 +18,55 @@ async function end(instance: Instance, signal: Deno.Signal = "SIGTERM"): Promise
   assert.equal((await instance.ended).code, 0, instance.stderr);
 }
 
-peerTest("a door: curl through it, then status, connections, reload and stop", ["curl"], async ({ curl }) => {
-  await using home = await Household.open();
-  await home.configure(plain);
-  await using site = Deno.serve(
-    { hostname: "127.0.0.1", port: 0, onListen: () => {} },
-    () => new Response("hidden\n"),
-  );
-  await using instance = await home.instance();
-  const address = await instance.address();
-  for (const proxy of [`http://${address}`, `socks5h://${address}`, `socks4a://${address}`]) {
-    const { code, stdout } = await new Deno.Command(curl, {
-      args: [
-        "--silent",
-        "--show-error",
-        "--noproxy",
-        "",
-        "--proxy",
-        proxy,
-        `http://127.0.0.1:${site.addr.port}/`,
-      ],
-    }).output();
-    assert.deepEqual([code, new TextDecoder().decode(stdout)], [0, "hidden\n"], proxy);
-  }
-  const [shown] = await status(home);
-  assert.deepEqual([shown.id, shown.state, shown.connections.total], ["default", "ready", 3]);
-  assert.deepEqual(shown.listeners.map((listener: { address: string }) => listener.address), [address]);
-  const text = await home.run(["status"]);
-  assert.match(
-    text.stdout,
-    new RegExp(`^default {2}ready {2}pid ${shown.pid}, up .*\\n {2}listens {3}${address} \\(mixed\\)\\n`),
-  );
-  assert.deepEqual(await home.run(["reload"]), {
-    code: 0,
-    stdout: "",
-    stderr: "postern: nothing has changed\n",
-  });
-  assert.deepEqual(await home.run(["stop"]), { code: 0, stdout: "", stderr: 'postern: stopped "default"\n' });
-  assert.equal((await instance.ended).code, 0);
-  assert.match(instance.stderr, / conn\.done .*outcome=/);
-  assert.equal((await home.run(["status"])).code, 3);
-});
+peerTest(
+  "an instance: curl through it, then status, connections, reload and stop",
+  ["curl"],
+  async ({ curl }) => {
+    await using home = await Household.open();
+    await home.configure(plain);
+    await using site = Deno.serve(
+      { hostname: "127.0.0.1", port: 0, onListen: () => {} },
+      () => new Response("hidden\n"),
+    );
+    await using instance = await home.instance();
+    const address = await instance.address();
+    for (const proxy of [`http://${address}`, `socks5h://${address}`, `socks4a://${address}`]) {
+      const { code, stdout } = await new Deno.Command(curl, {
+        args: [
+          "--silent",
+          "--show-error",
+          "--noproxy",
+          "",
+          "--proxy",
+          proxy,
+          `http://127.0.0.1:${site.addr.port}/`,
+        ],
+      }).output();
+      assert.deepEqual([code, new TextDecoder().decode(stdout)], [0, "hidden\n"], proxy);
+    }
+    const [shown] = await status(home);
+    assert.deepEqual([shown.id, shown.state, shown.connections.total], ["default", "ready", 3]);
+    assert.deepEqual(shown.listeners.map((listener: { address: string }) => listener.address), [address]);
+    const text = await home.run(["status"]);
+    assert.match(
+      text.stdout,
+      new RegExp(`^default {2}ready {2}pid ${shown.pid}, up .*\\n {2}listens {3}${address} \\(mixed\\)\\n`),
+    );
+    assert.deepEqual(await home.run(["reload"]), {
+      code: 0,
+      stdout: "",
+      stderr: "postern: no changes\n",
+    });
+    assert.deepEqual(await home.run(["stop"]), {
+      code: 0,
+      stdout: "",
+      stderr: 'postern: stopped "default"\n',
+    });
+    assert.equal((await instance.ended).code, 0);
+    assert.match(instance.stderr, / conn\.done .*outcome=/);
+    assert.equal((await home.run(["status"])).code, 3);
+  },
+);
 
 Deno.test("postern connections lists a live connection and closes it", async () => {
   await using home = await Household.open();
@@ -94,7 +102,7 @@ Deno.test("postern connections lists a live connection and closes it", async () 
   await end(instance);
 });
 
-Deno.test("SIGTERM drains: the live connection ends first, new ones are refused, and the door exits 0", async () => {
+Deno.test("SIGTERM drains: the instance refuses new connections, and exits 0 after the live one ends", async () => {
   await using home = await Household.open();
   await home.configure(plain);
   await using target = new EchoServer();
@@ -110,14 +118,14 @@ Deno.test("SIGTERM drains: the live connection ends first, new ones are refused,
   assert.match(instance.stderr, /instance\.stopped/);
 });
 
-Deno.test("SIGINT ends a door as SIGTERM does", async () => {
+Deno.test("SIGINT stops an instance like SIGTERM", async () => {
   await using home = await Household.open();
   await home.configure(plain);
   await using instance = await home.instance();
   await end(instance, "SIGINT");
 });
 
-Deno.test("SIGHUP and the file's change make a door read its configuration again", async () => {
+Deno.test("SIGHUP and a changed file reload the configuration", async () => {
   await using home = await Household.open();
   await home.configure(plain);
   await using instance = await home.instance();
@@ -129,7 +137,7 @@ Deno.test("SIGHUP and the file's change make a door read its configuration again
   await end(instance);
 });
 
-Deno.test("a reload with a mistake keeps the old configuration and tells the line", async () => {
+Deno.test("an invalid reload keeps the old configuration and reports the line", async () => {
   await using home = await Household.open();
   const path = await home.configure("routes: [{ to: .example.net, via: reject }]\n");
   await using instance = await home.instance();
@@ -147,7 +155,7 @@ Deno.test("a reload with a mistake keeps the old configuration and tells the lin
   await end(instance);
 });
 
-Deno.test("an open door is refused, and with --allow-open it warns at every start", async () => {
+Deno.test("an open listener is rejected, and with --allow-open it warns at every start", async () => {
   await using home = await Household.open();
   await home.configure(plain);
   const refused = await home.run(["proxy", "--listen", "0.0.0.0:0"]);
@@ -161,7 +169,7 @@ Deno.test("an open door is refused, and with --allow-open it warns at every star
   }
 });
 
-Deno.test("a port that is taken fails the start and names the address, in the background too", async () => {
+Deno.test("a used port fails the start and names the address, also in the background", async () => {
   await using home = await Household.open();
   await home.configure(plain);
   using taken = Deno.listen({ hostname: "127.0.0.1", port: 0 });
@@ -176,7 +184,7 @@ Deno.test("a port that is taken fails the start and names the address, in the ba
   assert.equal((await home.run(["status"])).code, 3);
 });
 
-Deno.test("a door that has one address of a port says so when it is to have all of them", async () => {
+Deno.test("a reload from one address to the wildcard address of a port names the conflict", async () => {
   await using home = await Household.open();
   await home.configure("listen: { mixed: 127.0.0.1:0 }\n");
   await using instance = home.start(["proxy"]);
@@ -194,7 +202,7 @@ Deno.test("a door that has one address of a port says so when it is to have all 
   await end(instance);
 });
 
-Deno.test("a door of ours that has the port is named", async () => {
+Deno.test("the error about a used port names the other instance", async () => {
   await using home = await Household.open();
   await home.configure(plain);
   await using first = await home.instance(["--id", "first"]);
@@ -204,7 +212,7 @@ Deno.test("a door of ours that has the port is named", async () => {
   assert.match(stderr, /hint: instance "first" \(pid [0-9]+\) uses it: postern status --id first/);
 });
 
-Deno.test("a door does not obey HTTP_PROXY for its own dials", async () => {
+Deno.test("an instance ignores HTTP_PROXY", async () => {
   await using home = await Household.open();
   await home.configure(plain);
   await using target = new EchoServer();
@@ -224,7 +232,7 @@ Deno.test("a door does not obey HTTP_PROXY for its own dials", async () => {
   await end(instance);
 });
 
-Deno.test("postern status inside the exported shell reaches the door and not through it", async () => {
+Deno.test("postern status in a shell with proxy variables connects directly to the instance", async () => {
   await using home = await Household.open();
   await home.configure(plain);
   await using instance = await home.instance();
@@ -236,7 +244,7 @@ Deno.test("postern status inside the exported shell reaches the door and not thr
   await end(instance);
 });
 
-Deno.test("two doors live side by side; a third under a taken name is told so", async () => {
+Deno.test("two instances run at once; a third with a used id fails", async () => {
   await using home = await Household.open();
   await home.configure(plain);
   await using one = await home.instance(["--id", "one"]);
@@ -253,7 +261,7 @@ Deno.test("two doors live side by side; a third under a taken name is told so", 
   assert.equal((await two.ended).code, 0);
 });
 
-Deno.test("what a killed door left behind is recognised, and the next one starts", async () => {
+Deno.test("the next instance starts after a killed one", async () => {
   await using home = await Household.open();
   await home.configure(plain);
   await using killed = await home.instance();
@@ -272,7 +280,7 @@ Deno.test("what a killed door left behind is recognised, and the next one starts
   );
 });
 
-Deno.test("a door in the background: started once bound, its log kept after stop", async () => {
+Deno.test("a background instance is ready when it listens, and keeps its log after stop", async () => {
   await using home = await Household.open();
   await home.configure(plain);
   const started = await home.run(["proxy", "--listen", "127.0.0.1:0", "--background", "--id", "work", "-v"]);
@@ -281,7 +289,7 @@ Deno.test("a door in the background: started once bound, its log kept after stop
     const address = /^ready (127\.0\.0\.1:\d+)\n$/.exec(started.stdout)?.[1];
     assert.match(
       started.stderr,
-      /^postern: started "work" \(pid \d+\), its log is .*work\.log\npostern: stop it with: postern stop work\n$/,
+      /^postern: started "work" \(pid \d+\), log: .*work\.log\npostern: stop it with: postern stop work\n$/,
     );
     await using target = new EchoServer();
     using conn = await throughSocks5(address ?? "", { host: "127.0.0.1", port: target.port });
@@ -298,7 +306,7 @@ Deno.test("a door in the background: started once bound, its log kept after stop
   assert.match(logs.stdout, /instance\.ready[^]* conn\.done [^]*instance\.stopped/);
 });
 
-Deno.test("postern logs --follow goes on with new lines, and an interrupt ends it with 130", async () => {
+Deno.test("postern logs --follow prints new lines, and an interrupt ends it with 130", async () => {
   await using home = await Household.open();
   await home.configure(plain);
   assert.equal((await home.run(["proxy", "--listen", "127.0.0.1:0", "--background"])).code, 0);
@@ -316,7 +324,7 @@ Deno.test("postern logs --follow goes on with new lines, and an interrupt ends i
 });
 
 peerTest(
-  "postern logs --follow and status --watch end when nobody reads them any more",
+  "postern logs --follow and status --watch end when their reader closes the pipe",
   ["bash"],
   async ({ bash }) => {
     await using home = await Household.open();
@@ -329,7 +337,7 @@ peerTest(
       const following = home.run(["logs", "--follow"], { under });
       const hasEnded = new AbortController();
       following.finally(() => hasEnded.abort()).catch(() => {});
-      // Each reload is a line more: the first one that nobody takes ends it.
+      // Each reload adds a line: the first line after the reader closed ends the command.
       while (!hasEnded.signal.aborted) assert.equal((await home.run(["reload"])).code, 0);
       const { code, stdout, stderr } = await following;
       assert.deepEqual([code, stderr], [0, ""]);
@@ -340,7 +348,7 @@ peerTest(
   },
 );
 
-Deno.test("postern status --watch shows it again until an interrupt ends it with 130", async () => {
+Deno.test("postern status --watch repeats the status until an interrupt ends it with 130", async () => {
   await using home = await Household.open();
   await home.configure(plain);
   await using instance = await home.instance();
@@ -352,7 +360,7 @@ Deno.test("postern status --watch shows it again until an interrupt ends it with
   await end(instance);
 });
 
-Deno.test("--ready-file appears with the addresses and is gone at the end", async () => {
+Deno.test("--ready-file contains the addresses until the instance stops", async () => {
   await using home = await Household.open();
   await home.configure(plain);
   const path = `${home.directory}/ready`;
@@ -362,7 +370,7 @@ Deno.test("--ready-file appears with the addresses and is gone at the end", asyn
   await assert.rejects(Deno.stat(path), Deno.errors.NotFound);
 });
 
-Deno.test("--idle-exit ends a door that nobody uses", async () => {
+Deno.test("--idle-exit stops an unused instance", async () => {
   await using home = await Household.open();
   await home.configure(plain);
   await using instance = await home.instance(["--idle-exit", "200ms"]);
@@ -370,10 +378,10 @@ Deno.test("--idle-exit ends a door that nobody uses", async () => {
   assert.match(instance.stderr, /instance\.stopping why="idle/);
 });
 
-Deno.test("--log-file takes the log, and stderr stays empty", async () => {
+Deno.test("--log-file receives the log, and stderr stays empty", async () => {
   await using home = await Household.open();
   await home.configure(plain);
-  const path = `${home.directory}/door.log`;
+  const path = `${home.directory}/postern.log`;
   await using instance = await home.instance(["--log-file", path, "--log-format", "json"]);
   await end(instance);
   assert.equal(instance.stderr, "");
@@ -381,7 +389,7 @@ Deno.test("--log-file takes the log, and stderr stays empty", async () => {
   assert.ok(events.includes("instance.ready") && events.includes("instance.stopped"), events.join(" "));
 });
 
-Deno.test("--listen-socks alone replaces the mixed door, and --listen beside it keeps it", async () => {
+Deno.test("--listen-socks alone replaces the mixed listener, and --listen keeps it", async () => {
   await using home = await Household.open();
   await home.configure(plain);
   await using socks = home.start(["proxy", "--listen-socks", "127.0.0.1:0"]);
@@ -393,7 +401,7 @@ Deno.test("--listen-socks alone replaces the mixed door, and --listen beside it 
   await end(both);
 });
 
-Deno.test("--route sends what matches through a transport named in place", async () => {
+Deno.test("--route sends matching targets through an inline transport", async () => {
   await using home = await Household.open();
   await using target = new EchoServer();
   await using far = await home.instance(["--id", "far", "--route", "any=direct"]);
@@ -411,21 +419,21 @@ Deno.test("--route sends what matches through a transport named in place", async
   await end(far);
 });
 
-Deno.test("--listen-unix means a path from where the command is run, not from where the configuration is", async () => {
+Deno.test("--listen-unix is relative to the working directory, not to the configuration", async () => {
   await using home = await Household.open();
   await home.configure(plain);
   await Deno.mkdir(`${home.directory}/work`);
   const cwd = `${home.directory}/work`;
-  await using instance = home.start(["proxy", "--listen-unix", "./door.sock"], { cwd });
-  assert.deepEqual(await instance.ready, [`unix:${cwd}/door.sock`]);
-  assert.ok((await Deno.lstat(`${cwd}/door.sock`)).isSocket);
+  await using instance = home.start(["proxy", "--listen-unix", "./postern.sock"], { cwd });
+  assert.deepEqual(await instance.ready, [`unix:${cwd}/postern.sock`]);
+  assert.ok((await Deno.lstat(`${cwd}/postern.sock`)).isSocket);
   await end(instance);
 });
 
-Deno.test("a door on a unix socket leaves no file behind", async () => {
+Deno.test("an instance removes its unix socket", async () => {
   await using home = await Household.open();
   await home.configure(plain);
-  const path = `${home.directory}/door.sock`;
+  const path = `${home.directory}/postern.sock`;
   await using instance = await home.instance(["--listen-unix", path]);
   assert.ok((await Deno.lstat(path)).isSocket);
   instance.kill("SIGTERM");

@@ -5,7 +5,7 @@ import { Household } from "../support/postern_process.ts";
 
 const mapping = JSON.stringify({ "c-a.example.net": "jump1.example.net", "apps.c-a.example.net": "jump2" });
 
-Deno.test("kharon's mapping alone is a door: proxy --mapping-file FILE, or the file as the one argument", async (t) => {
+Deno.test("kharon's mapping alone starts an instance: proxy --mapping-file FILE, or the file as the only argument", async (t) => {
   await using home = await Household.open();
   await Deno.writeTextFile(`${home.directory}/m.json`, mapping);
   await home.configure("listen: { mixed: 127.0.0.1:0 }\ndirect: [x.c-a.example.net]\n");
@@ -29,7 +29,7 @@ Deno.test("kharon's mapping alone is a door: proxy --mapping-file FILE, or the f
   }
 });
 
-Deno.test("kharon's mapping is in force when it is saved, and a mistake in it changes nothing", async () => {
+Deno.test("a saved kharon mapping applies, and an invalid one changes nothing", async () => {
   await using home = await Household.open();
   const save = async (text: string) => {
     await Deno.writeTextFile(`${home.directory}/new`, text);
@@ -47,16 +47,16 @@ Deno.test("kharon's mapping is in force when it is saved, and a mistake in it ch
   assert.match(await explained(), /jump3\.example\.net/);
 });
 
-Deno.test("what kharon would not start with, postern says too", async (t) => {
+Deno.test("postern rejects what kharon rejects", async (t) => {
   await using home = await Household.open();
   await Deno.writeTextFile(`${home.directory}/number.json`, '{"a.example": 5}');
   const cases = [
     { args: ["missing.json"], code: 4, says: /Cannot read ".*missing\.json"/ },
     { args: ["number.json"], code: 4, says: /the jump host of "a\.example" is not a text/ },
-    { args: ["-v", "5", "proxy"], code: 2, says: /hint: -v takes no number/ },
-    { args: ["-v", "-10", "proxy"], code: 2, says: /hint: -v takes no number/ },
-    { args: ["proxy", "-v", "5"], code: 2, says: /hint: -v takes no number/ },
-    { args: ["proxy", "--verbosity", "5"], code: 2, says: /hint: -v takes no number/ },
+    { args: ["-v", "5", "proxy"], code: 2, says: /hint: repeat -v instead of giving it a number/ },
+    { args: ["-v", "-10", "proxy"], code: 2, says: /hint: repeat -v instead of giving it a number/ },
+    { args: ["proxy", "-v", "5"], code: 2, says: /hint: repeat -v instead of giving it a number/ },
+    { args: ["proxy", "--verbosity", "5"], code: 2, says: /hint: repeat -v instead of giving it a number/ },
     {
       args: ["update", "--lieutenant-url", "http://api.example.net"],
       code: 4,
@@ -70,7 +70,7 @@ Deno.test("what kharon would not start with, postern says too", async (t) => {
       assert.equal(ended.code, code, ended.stderr);
     });
   }
-  await t.step("an API that the configuration does not name beside others", async () => {
+  await t.step("an API that the configuration does not name", async () => {
     await home.configure("catalogues: [{ lieutenant: https://api.syn.example.net }]\n");
     const ended = await home.run(["update", "--lieutenant-url", "https://other.example.net"]);
     assert.match(ended.stderr, /does not name it\npostern: hint: known are https:\/\/api\.syn\.example\.net/);
@@ -79,7 +79,7 @@ Deno.test("what kharon would not start with, postern says too", async (t) => {
 });
 
 peerTest(
-  "postern switch makes a cluster current for kubectl, and goes back",
+  "postern switch makes a cluster current for kubectl, and switches back",
   ["kubectl"],
   async ({ kubectl }, t) => {
     await using home = await Household.open();
@@ -106,16 +106,16 @@ peerTest(
       await t.step(args.join(" "), async () => {
         const { code, stderr } = await home.run(args, { env });
         assert.equal(code, 0, stderr);
-        assert.ok(stderr.endsWith(`postern: ${now} is current in ${path}\n`), stderr);
+        assert.ok(stderr.endsWith(`postern: switched to ${now} in ${path}\n`), stderr);
         assert.equal(await current(), now);
       });
     }
-    await t.step("nowhere to go back to", async () => {
+    await t.step("no previous cluster", async () => {
       await using other = await Household.open();
       const { code, stderr } = await other.run(["switch", "-"], { env });
       assert.deepEqual([code, await current()], [2, "c-lab-2"], stderr);
     });
-    await t.step("a cluster that is ambiguous", async () => {
+    await t.step("an ambiguous cluster", async () => {
       const { code, stderr } = await home.run(["switch", "c-lab"], { env });
       assert.equal(code, 2);
       assert.match(stderr, /may be c-lab-2, c-lab-1/);
@@ -124,7 +124,7 @@ peerTest(
 );
 
 peerTest(
-  "postern kubelogin is the one of PATH, with its arguments and its exit code",
+  "postern kubelogin runs the one in PATH with its arguments and returns its exit code",
   ["sh"],
   async ({ sh }) => {
     await using home = await Household.open();
@@ -140,7 +140,7 @@ peerTest(
   },
 );
 
-Deno.test("postern oc-web-login URL --exec-credential is the plugin that kharon's kubeconfigs name", async () => {
+Deno.test("postern oc-web-login URL --exec-credential is the exec plugin of kharon's kubeconfigs", async () => {
   await using home = await Household.open();
   const { code, stdout, stderr } = await home.run([
     "oc-web-login",

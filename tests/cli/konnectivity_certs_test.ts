@@ -4,7 +4,7 @@ import { peerTest } from "../support/peers.ts";
 import { Household } from "../support/postern_process.ts";
 
 peerTest(
-  "postern konnectivity certs writes what openssl verifies, and renews it",
+  "postern konnectivity certs writes and renews certificates that openssl verifies",
   ["openssl"],
   async ({ openssl }) => {
     await using home = await Household.open();
@@ -48,7 +48,7 @@ peerTest(
 
     const again = await run();
     assert.equal(again.code, 4, again.stderr);
-    assert.match(again.stderr, /is there already\n.*--renew/);
+    assert.match(again.stderr, /already exists\n.*--renew/);
     assert.deepEqual(await run("--renew").then(({ code, stdout }) => ({ code, stdout })), {
       code: 0,
       stdout: "",
@@ -64,11 +64,11 @@ peerTest(
   },
 );
 
-Deno.test("postern konnectivity certs says what it cannot write", async () => {
+Deno.test("postern konnectivity certs reports invalid options", async () => {
   await using home = await Household.open();
   const cases: [args: readonly string[], says: RegExp, code: number][] = [
     [["--san=a b"], /Cannot write "a b" into a certificate/, 2],
-    [["--all"], /--all goes with --renew/, 2],
+    [["--all"], /Cannot use --all without --renew/, 2],
     [["--days=0"], /0/, 2],
     [["--renew"], /Cannot read/, 4],
   ];

@@ -5,7 +5,7 @@ import { runPeer } from "../support/peer_program.ts";
 import { peerTest } from "../support/peers.ts";
 import { Household } from "../support/postern_process.ts";
 
-/** As it may stand in somebody's Deployment: what has a meaning here, and what has none. */
+/** Flags of a typical Deployment: those that postern uses, and those without effect. */
 const serverFlags = [
   ...["--v=5", "--logtostderr=true", "--alsologtostderr", "--stderrthreshold=2", "--xfr-channel-size=100"],
   ...["--kube-api-content-type=application/json", "--kubeconfig-qps=75", "--kubeconfig-burst=150"],
@@ -36,7 +36,7 @@ const agentMetrics = [
 ];
 
 peerTest(
-  "flags, metrics and the admin ports are those of upstream's programs",
+  "flags, metrics and admin ports match upstream's programs",
   [...konnectivityPeers, "curl", "openssl", "promcheck"],
   async (paths) => {
     await using lab = await KonnectivityLab.create(paths);
@@ -65,7 +65,7 @@ peerTest(
       "--test-requests=2",
     ]);
     assert.equal(closed.code, 6);
-    assert.match(closed.stderr, /2 of 2 requests failed, the first one: .*refused/);
+    assert.match(closed.stderr, /2 of 2 requests failed; the first error: .*refused/);
 
     const pages = [
       { port: server.health, prefix: "server_", names: serverMetrics },
@@ -112,7 +112,7 @@ peerTest(
   },
 );
 
-peerTest("konnectivity says which flags it cannot use", konnectivityPeers, async (paths) => {
+peerTest("konnectivity reports unusable flags", konnectivityPeers, async (paths) => {
   await using lab = await KonnectivityLab.create(paths);
   await using home = await Household.open();
   const { cert, key } = lab.pair("agent", "server");
@@ -120,12 +120,12 @@ peerTest("konnectivity says which flags it cannot use", konnectivityPeers, async
   const ca = `--cluster-ca-cert=${lab.ca("agent")}`;
   const tokens = ["--agent-namespace=a", "--agent-service-account=b", "--authentication-audience=c"];
   const cases: [args: readonly string[], says: RegExp, code: number][] = [
-    [["server", ...back, ca, ...tokens], /Cannot ask agents for certificates and for tokens/, 2],
-    [["server", ...back, "--agent-namespace=a"], /Cannot tell whose tokens agents sign in with/, 2],
+    [["server", ...back, ca, ...tokens], /Cannot require both certificates and tokens from agents/, 2],
+    [["server", ...back, "--agent-namespace=a"], /Cannot check agents' tokens: incomplete token options/, 2],
     [["server", ...back, ca, "--agent-port=50000"], /port 50000 for --agent-port/, 2],
     [["server", ...back, ca, "--health-port=80"], /port 80 for --health-port/, 2],
-    [["server", ...back, ca, "--uds-name=/tmp/x"], /by a socket and by a port/, 2],
-    [["server", ...back, ca, `--server-cert=${cert}`], /a part of what that needs/, 2],
+    [["server", ...back, ca, "--uds-name=/tmp/x"], /on both a unix socket and a port/, 2],
+    [["server", ...back, ca, `--server-cert=${cert}`], /must be given together/, 2],
     [["server", ...back, ca, "--tls-min-version=1.2"], /VersionTLS12/, 2],
     [["server", ...back, ca, "--cipher-suites=RC4"], /"RC4" as a cipher suite/, 2],
     [["server", ...back, ca, "--enable-lease-controller=perhaps"], /neither true nor false/, 2],

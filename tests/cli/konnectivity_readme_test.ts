@@ -4,7 +4,7 @@ import { runPeer } from "../support/peer_program.ts";
 import { peerTest, skippedTest } from "../support/peers.ts";
 import { Household } from "../support/postern_process.ts";
 
-/** The examples of the README of apiserver-network-proxy 0.36.0, as they stand there. */
+/** The unchanged examples of the README of apiserver-network-proxy 0.36.0. */
 const examples = [
   {
     name: "gRPC over mTLS",
@@ -33,13 +33,13 @@ const examples = [
 const agent =
   "./bin/proxy-agent --ca-cert=certs/agent/issued/ca.crt --agent-cert=certs/agent/issued/proxy-agent.crt --agent-key=certs/agent/private/proxy-agent.key";
 
-/** Puts postern where the README has the programs of Kubernetes. */
+/** Installs postern under the names of the Kubernetes programs in the README. */
 async function makePrograms(home: Household, testServer: string): Promise<void> {
   const bin = `${home.directory}/bin`;
   await Deno.mkdir(bin);
   const forms = { "proxy-server": "server", "proxy-agent": "agent", "proxy-test-client": "dial" };
   for (const [name, form] of Object.entries(forms)) {
-    // From source a program may use the directory of a socket that its arguments name.
+    // From source, postern may use the directory of a socket in its arguments.
     const { command } = home.commandLine(["konnectivity", form, "--uds-name=/tmp/uds-proxy"]);
     const words = command.slice(0, -1).map((word) => `'${word}'`).join(" ");
     await Deno.writeTextFile(`${bin}/${name}`, `#!/bin/sh\nexec ${words} "$@"\n`, { mode: 0o755 });
@@ -49,13 +49,13 @@ async function makePrograms(home: Household, testServer: string): Promise<void> 
   });
 }
 
-/** Each service in the background as a person has it in a terminal of its own, and then the clients. */
+/** A script that starts each service in the background, and then the clients. */
 function script({ server, clients }: typeof examples[number]): string {
   return `set -u
 ./bin/http-test-server >test-server.log 2>&1 & page=$!
 ${server} >server.log 2>&1 & server=$!
 until=$((SECONDS + 120))
-# Nobody waits for what has ended.
+# Do not wait for a process that has ended.
 alive() { for pid; do kill -0 "$pid" 2>/dev/null || return 1; done; }
 answers() { [ "$(curl -s -o /dev/null -w '%{http_code}' "$1")" = 200 ]; }
 ready() { until answers "$1" || ! alive "\${@:2}" || [ $SECONDS -gt $until ]; do read -rt 0.1 <> <(:) || :; done; }
@@ -75,7 +75,7 @@ cat server.log agent.log >&2
 }
 
 for (const example of examples) {
-  const name = `upstream's README, word for word: ${example.name}`;
+  const name = `upstream's README, unchanged: ${example.name}`;
   const namespace = inNamespace("--net");
   if ("missing" in namespace) {
     skippedTest(name, namespace.missing);
@@ -86,7 +86,7 @@ for (const example of examples) {
     ["bash", "curl", "ip", "konn_test_server"],
     async ({ bash, ip, konn_test_server: testServer }) => {
       await using home = await Household.open();
-      // What "make certs" does there.
+      // Replaces upstream's "make certs".
       const made = await home.run(["konnectivity", "certs", `${home.directory}/certs`]);
       assert.equal(made.code, 0, made.stderr);
       await makePrograms(home, testServer);

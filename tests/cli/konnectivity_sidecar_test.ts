@@ -7,7 +7,7 @@ import { Household, type Instance } from "../support/postern_process.ts";
 import { RawClient, socks5Asking, throughSocks5 } from "../support/raw_client.ts";
 import { TargetServer } from "../support/target_server.ts";
 
-/** A sidecar that leaves names to the agent, before a server and an agent in this process. */
+/** A sidecar that lets the agent resolve names, with a server and an agent in this process. */
 async function sidecar(
   lab: KonnectivityLab,
   { home, held, more = [] }: { home: Household; held: AsyncDisposableStack; more?: readonly string[] },
@@ -37,7 +37,7 @@ peerTest(
     await using lab = await KonnectivityLab.create(paths);
     await using home = await Household.open();
     await using held = new AsyncDisposableStack();
-    // Answers once its client has ended, with what it has heard.
+    // Answers with the received text after the client's half-close.
     await using target = new TargetServer(async (client) => client.send(`heard ${await client.restText()}`));
     const instance = await sidecar(lab, { home, held });
     const address = await instance.address();
@@ -65,22 +65,26 @@ peerTest(
   },
 );
 
-peerTest("a sidecar drops what is left at the second signal", konnectivityPeers, async (paths) => {
-  await using lab = await KonnectivityLab.create(paths);
-  await using home = await Household.open();
-  await using held = new AsyncDisposableStack();
-  await using target = new TargetServer(async (client) => void await client.rest());
-  const instance = await sidecar(lab, { home, held });
-  using live = await throughSocks5(await instance.address(), { host: "127.0.0.1", port: target.port });
-  instance.kill("SIGTERM");
-  await instance.says(/instance\.draining/);
-  instance.kill("SIGTERM");
-  assert.equal((await live.rest()).length, 0);
-  assert.equal((await instance.ended).code, 0);
-});
+peerTest(
+  "a sidecar closes the remaining connections at the second signal",
+  konnectivityPeers,
+  async (paths) => {
+    await using lab = await KonnectivityLab.create(paths);
+    await using home = await Household.open();
+    await using held = new AsyncDisposableStack();
+    await using target = new TargetServer(async (client) => void await client.rest());
+    const instance = await sidecar(lab, { home, held });
+    using live = await throughSocks5(await instance.address(), { host: "127.0.0.1", port: target.port });
+    instance.kill("SIGTERM");
+    await instance.says(/instance\.draining/);
+    instance.kill("SIGTERM");
+    assert.equal((await live.rest()).length, 0);
+    assert.equal((await instance.ended).code, 0);
+  },
+);
 
 peerTest(
-  "a sidecar serves everybody only where it is told to, or asks for a password; probes have a port of their own",
+  "a sidecar listens openly with --allow-open or a password, and has a separate port for probes",
   [...konnectivityPeers, "curl"],
   async (paths) => {
     await using lab = await KonnectivityLab.create(paths);
@@ -132,16 +136,16 @@ peerTest(
   },
 );
 
-Deno.test("postern konnectivity socks5 and https say what they lack", async () => {
+Deno.test("postern konnectivity socks5 and https report missing options", async () => {
   await using home = await Household.open();
   const kubeconfig = { KUBECONFIG: "/nowhere/kubeconfig" };
   const cases: [args: readonly string[], env: Record<string, string>, says: RegExp, code: number][] = [
-    [["socks5"], {}, /KUBECONFIG names no kubeconfig/, 4],
-    [["https"], { KUBECONFIG: ":" }, /KUBECONFIG names no kubeconfig/, 4],
-    [["socks5", "--bind-address=0.0.0.0"], kubeconfig, /Cannot serve 0\.0\.0\.0 without a password/, 2],
+    [["socks5"], {}, /KUBECONFIG is empty/, 4],
+    [["https"], { KUBECONFIG: ":" }, /KUBECONFIG is empty/, 4],
+    [["socks5", "--bind-address=0.0.0.0"], kubeconfig, /Cannot listen on 0\.0\.0\.0 without a password/, 2],
     [["https", "--bind-address", "fd00::1"], kubeconfig, /without a password/, 2],
-    [["socks5", "--bind-address=pod"], kubeconfig, /it is not an address/, 2],
-    [["socks5", "--auth-user=me"], kubeconfig, /belong together/, 2],
+    [["socks5", "--bind-address=pod"], kubeconfig, /not an IP address/, 2],
+    [["socks5", "--auth-user=me"], kubeconfig, /must be given together/, 2],
     [["https", "--https-proxy=ftp://squid"], kubeconfig, /Cannot use --https-proxy/, 2],
     [["socks5", "--prefer-ipv4=perhaps"], kubeconfig, /neither true nor false/, 2],
     [["socks5", "--https-proxy=http://squid:1"], kubeconfig, /unexpected|--https-proxy/i, 2],

@@ -4,22 +4,22 @@ import { eventually, freePort, runPeer } from "../support/peer_program.ts";
 import { peerTest } from "../support/peers.ts";
 import { Household, type Instance } from "../support/postern_process.ts";
 
-interface FarSide {
+interface Roles {
   readonly server: Instance;
   readonly agent: Instance;
-  /** How upstream's client finds the frontend. */
-  readonly way: readonly string[];
+  /** The options of upstream's client for the frontend. */
+  readonly options: readonly string[];
   readonly front: { readonly port: number } | { readonly path: string };
   /** The port for agents. */
   readonly agents: number;
 }
 
-/** Starts server and agent by the command lines of upstream's README, with our program in the place of theirs. */
+/** Starts postern as server and agent with the command lines of upstream's README. */
 async function bringUp(
   home: Household,
   lab: KonnectivityLab,
   { mode, isSocket }: Frontend,
-): Promise<FarSide> {
+): Promise<Roles> {
   const [port, agents, health, agentHealth] = [freePort(), freePort(), freePort(), freePort()];
   const [admin, agentAdmin] = [freePort(), freePort()];
   const socket = `${home.directory}/front-${port}.sock`;
@@ -52,7 +52,7 @@ async function bringUp(
   ]);
   await agent.ready;
   await server.says(/agent\.joined agent=first/);
-  await eventually("both say that they are ready", async () => {
+  await eventually("both are ready", async () => {
     for (const at of [health, agentHealth]) {
       const answer = await fetch(`http://127.0.0.1:${at}/readyz`);
       await answer.body?.cancel();
@@ -60,17 +60,17 @@ async function bringUp(
     }
     return true;
   });
-  const way = isSocket ? ["--proxy-host=", "--proxy-port=0", `--proxy-uds=${socket}`] : [
+  const options = isSocket ? ["--proxy-host=", "--proxy-port=0", `--proxy-uds=${socket}`] : [
     ...["--proxy-host=127.0.0.1", `--proxy-port=${port}`, `--ca-cert=${lab.ca("frontend")}`],
     ...[`--client-cert=${client.cert}`, `--client-key=${client.key}`],
   ];
-  return { server, agent, way, front: isSocket ? { path: socket } : { port }, agents };
+  return { server, agent, options, front: isSocket ? { path: socket } : { port }, agents };
 }
 
-/** Fails with what a program said that ended too early. */
+/** Fails with the output of a program that ended too early. */
 async function failing(program: Instance): Promise<never> {
   const { stderr } = await program.ended;
-  throw new Error(`it ended: ${stderr}`);
+  throw new Error(`the program ended: ${stderr}`);
 }
 
 const readme = [
@@ -81,16 +81,16 @@ const readme = [
 
 for (const frontend of readme) {
   peerTest(
-    `postern konnectivity plays every part of upstream's README: ${frontend.name}`,
+    `postern konnectivity runs every role of upstream's README: ${frontend.name}`,
     [...konnectivityPeers, "curl"],
     async (paths) => {
       await using lab = await KonnectivityLab.create(paths);
       const page = await lab.page();
       await using home = await Household.open();
-      const { server, agent, way, front } = await bringUp(home, lab, frontend);
+      const { server, agent, options, front } = await bringUp(home, lab, frontend);
       const asking = ["--request-host=127.0.0.1", `--request-port=${page}`];
 
-      const ours = await home.run(["konnectivity", "dial", `--mode=${frontend.mode}`, ...way, ...asking]);
+      const ours = await home.run(["konnectivity", "dial", `--mode=${frontend.mode}`, ...options, ...asking]);
       assert.match(ours.stdout, /success test page/, ours.stderr);
       const theirs = await lab.goClient(frontend, front, { port: page });
       assert.match(theirs.said, /success test page/);
@@ -107,7 +107,13 @@ for (const frontend of readme) {
 
       agent.kill("SIGTERM");
       assert.equal((await agent.ended).code, 0);
-      const without = await home.run(["konnectivity", "dial", `--mode=${frontend.mode}`, ...way, ...asking]);
+      const without = await home.run([
+        "konnectivity",
+        "dial",
+        `--mode=${frontend.mode}`,
+        ...options,
+        ...asking,
+      ]);
       assert.equal(without.code, 6);
       assert.match(without.stderr, /No agent available/);
       server.kill("SIGTERM");
@@ -116,47 +122,51 @@ for (const frontend of readme) {
   );
 }
 
-peerTest("postern konnectivity server and agent refuse strangers", konnectivityPeers, async (paths) => {
-  await using lab = await KonnectivityLab.create(paths);
-  await using home = await Household.open();
-  const { server, front, agents } = await bringUp(home, lab, readme[0]);
-  assert.ok("port" in front);
-  const { cert, key } = lab.pair("stranger", "client");
-  const args = ["konnectivity", "dial", "--proxy-host=127.0.0.1", `--proxy-port=${front.port}`];
-  const stranger = await home.run([
-    ...args,
-    ...[`--ca-cert=${lab.ca("frontend")}`, `--client-cert=${cert}`, `--client-key=${key}`],
-    "http://127.0.0.1:1/",
-  ]);
-  assert.notEqual(stranger.code, 0);
-  const nobody = await home.run([...args, `--ca-cert=${lab.ca("frontend")}`, "http://127.0.0.1:1/"]);
-  assert.notEqual(nobody.code, 0);
-  await server.says(/(client\.refused [^]*){2}/);
-  for (const who of [[`--agent-cert=${cert}`, `--agent-key=${key}`], []]) {
-    const agent = home.start([
-      ...["konnectivity", "agent", "--proxy-server-host=127.0.0.1", `--proxy-server-port=${agents}`],
-      ...["--health-server-host=127.0.0.1", `--health-server-port=${freePort()}`],
-      ...[`--admin-server-port=${freePort()}`, `--ca-cert=${lab.ca("agent")}`, ...who],
+peerTest(
+  "postern konnectivity server and agent reject unknown certificates",
+  konnectivityPeers,
+  async (paths) => {
+    await using lab = await KonnectivityLab.create(paths);
+    await using home = await Household.open();
+    const { server, front, agents } = await bringUp(home, lab, readme[0]);
+    assert.ok("port" in front);
+    const { cert, key } = lab.pair("stranger", "client");
+    const args = ["konnectivity", "dial", "--proxy-host=127.0.0.1", `--proxy-port=${front.port}`];
+    const stranger = await home.run([
+      ...args,
+      ...[`--ca-cert=${lab.ca("frontend")}`, `--client-cert=${cert}`, `--client-key=${key}`],
+      "http://127.0.0.1:1/",
     ]);
-    await agent.says(/server\.unreachable/);
-    agent.kill("SIGKILL");
-    await agent.ended;
-  }
-  await server.says(/(client\.refused [^]*){4}/);
-  assert.doesNotMatch(server.stderr, /conn\.(done|failed)/);
-  assert.equal(server.stderr.match(/agent\.joined/g)?.length, 1);
-});
+    assert.notEqual(stranger.code, 0);
+    const anonymous = await home.run([...args, `--ca-cert=${lab.ca("frontend")}`, "http://127.0.0.1:1/"]);
+    assert.notEqual(anonymous.code, 0);
+    await server.says(/(client\.refused [^]*){2}/);
+    for (const who of [[`--agent-cert=${cert}`, `--agent-key=${key}`], []]) {
+      const agent = home.start([
+        ...["konnectivity", "agent", "--proxy-server-host=127.0.0.1", `--proxy-server-port=${agents}`],
+        ...["--health-server-host=127.0.0.1", `--health-server-port=${freePort()}`],
+        ...[`--admin-server-port=${freePort()}`, `--ca-cert=${lab.ca("agent")}`, ...who],
+      ]);
+      await agent.says(/server\.unreachable/);
+      agent.kill("SIGKILL");
+      await agent.ended;
+    }
+    await server.says(/(client\.refused [^]*){4}/);
+    assert.doesNotMatch(server.stderr, /conn\.(done|failed)/);
+    assert.equal(server.stderr.match(/agent\.joined/g)?.length, 1);
+  },
+);
 
-peerTest("postern konnectivity server says what it lacks", konnectivityPeers, async (paths) => {
+peerTest("postern konnectivity server reports missing options", konnectivityPeers, async (paths) => {
   await using lab = await KonnectivityLab.create(paths);
   await using home = await Household.open();
   const { cert, key } = lab.pair("agent", "server");
   const back = [`--cluster-ca-cert=${lab.ca("agent")}`, `--cluster-cert=${cert}`, `--cluster-key=${key}`];
   const cases: [args: readonly string[], says: RegExp, code: number][] = [
-    [[], /without certificates/, 2],
+    [[], /Cannot accept agents: missing certificate files/, 2],
     [back, /Cannot serve clients over TCP without certificates/, 4],
-    [[...back, "--server-port=0"], /neither a port nor a socket/, 2],
-    [[...back, "--proxy-strategies=nearest"], /Cannot choose agents by "nearest"/, 2],
+    [[...back, "--server-port=0"], /neither a port nor a unix socket/, 2],
+    [[...back, "--proxy-strategies=nearest"], /Cannot use "nearest" in --proxy-strategies/, 2],
   ];
   for (const [args, says, code] of cases) {
     const { code: ended, stderr } = await home.run(["konnectivity", "server", ...args]);

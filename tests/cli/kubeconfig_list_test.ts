@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { kubeconfigOf } from "../support/kube_world.ts";
 import { Household } from "../support/postern_process.ts";
 
-/** An address that an API server could have; it counts who comes, and answers nothing. */
+/** A listener in place of an API server: counts connections and closes them. */
 class ApiAddress implements AsyncDisposable {
   readonly #listener = Deno.listen({ hostname: "127.0.0.1", port: 0 });
   readonly #done = this.#count();
@@ -25,7 +25,7 @@ class ApiAddress implements AsyncDisposable {
   }
 }
 
-Deno.test("postern connect --socks goes into the cluster that KUBECONFIG names, and says so", async (t) => {
+Deno.test("postern connect --socks uses and reports the cluster in KUBECONFIG", async (t) => {
   await using home = await Household.open();
   await using usual = new ApiAddress();
   await using named = new ApiAddress();
@@ -48,7 +48,7 @@ Deno.test("postern connect --socks goes into the cluster that KUBECONFIG names, 
       goes: named,
     },
     {
-      name: "a kubeconfig that postern has set",
+      name: "a kubeconfig that postern set",
       env: { KUBECONFIG: other, POSTERN_CLUSTER: "c-lab" },
       is: `context lab of ${config}`,
       goes: usual,
@@ -66,9 +66,9 @@ Deno.test("postern connect --socks goes into the cluster that KUBECONFIG names, 
       const connect = ["connect", "--socks", "--socks-listen", "127.0.0.1:0", ...args];
       const { code, stderr } = await home.run(connect, { env });
       assert.equal(code, 0, stderr);
-      assert.ok(stderr.split("\n")[0]?.includes(`), ${is}, its log is `), stderr);
+      assert.ok(stderr.split("\n")[0]?.includes(`), ${is}, log: `), stderr);
       try {
-        // The command line that reloads has another environment.
+        // The reloading command has another environment.
         assert.equal((await home.run(["reload"])).code, 0);
         const status = await home.run(["status"]);
         assert.ok(status.stdout.includes(`kubernetes1: ${is}\n`), status.stdout);

@@ -4,7 +4,7 @@ import { peerTest } from "../support/peers.ts";
 import { runPeer } from "../support/peer_program.ts";
 import { Household } from "../support/postern_process.ts";
 
-const own = `# of somebody else
+const own = `# another user's comment
 apiVersion: v1
 kind: Config
 clusters:
@@ -16,7 +16,7 @@ current-context: ""
 x-of-another-tool: { kept: true }
 `;
 
-Deno.test("postern kubeconfig --merge keeps what is not its own, remarks and unknown fields too", async () => {
+Deno.test("postern kubeconfig --merge keeps foreign entries, comments and unknown fields", async () => {
   await using home = await Household.open();
   await storeClusters(home);
   const path = `${home.directory}/k.yaml`;
@@ -24,7 +24,9 @@ Deno.test("postern kubeconfig --merge keeps what is not its own, remarks and unk
   const { code, stderr } = await home.run(["clusters", "lab-1", "kubeconfig", "--merge", "--file", path]);
   assert.equal(code, 0, stderr);
   const text = await Deno.readTextFile(path);
-  for (const part of ["# of somebody else", "# a remark", "unknown-field: 5", "kept: true", "c-lab-1"]) {
+  for (
+    const part of ["# another user's comment", "# a remark", "unknown-field: 5", "kept: true", "c-lab-1"]
+  ) {
     assert.ok(text.includes(part), `${part}\n${text}`);
   }
   assert.equal(((await Deno.stat(path)).mode ?? 0) & 0o777, 0o600);
@@ -32,7 +34,7 @@ Deno.test("postern kubeconfig --merge keeps what is not its own, remarks and unk
 });
 
 peerTest(
-  "postern kubeconfig --merge goes to the file behind a link, and refuses to lead a cluster elsewhere",
+  "postern kubeconfig --merge follows a link and does not change the server of an entry",
   ["sh"],
   async ({ sh }) => {
     await using home = await Household.open();
@@ -55,7 +57,7 @@ peerTest(
 );
 
 peerTest(
-  "postern kubeconfig --merge does not wait for itself where a file has several names",
+  "postern kubeconfig --merge does not deadlock when a file has several names",
   ["sh"],
   async ({ sh }, t) => {
     await using home = await Household.open();
@@ -68,7 +70,7 @@ peerTest(
         const whole = path.startsWith("/") ? path : `${home.directory}/${path}`;
         await Deno.writeTextFile(whole, own);
         const merge = ["clusters", "lab-1", "kubeconfig", "--merge", "--file", path];
-        // From source this names the directory that may be written to, whatever it is called.
+        // From source, KUBECONFIG grants write permission to the directory under every name.
         const { code, stderr } = await home.run(merge, { env: { KUBECONFIG: `${directory}/none` } });
         assert.equal(code, 0, stderr);
         assert.match(await Deno.readTextFile(whole), /api\.c-lab-1\.example\.net/);
@@ -84,14 +86,14 @@ peerTest(
   async ({ kubectl }) => {
     await using home = await Household.open();
     const ours = Array.from({ length: 13 }, (_, at) => `c-own-${at}`);
-    const theirs = Array.from({ length: 12 }, (_, at) => `their-${at}`);
+    const foreign = Array.from({ length: 12 }, (_, at) => `their-${at}`);
     await storeClusters(home, ours.map((id) => labCluster(id, id, {})));
     const path = `${home.directory}/k.yaml`;
     const config = (...args: string[]) =>
       runPeer(kubectl, ["--kubeconfig", path, "config", ...args], { env: { HOME: home.directory } });
-    // Of two kubectl at once one takes out what the other has put in: they go one after the other.
+    // Two kubectl processes at once overwrite each other's changes: the test runs them one after the other.
     const byKubectl = async () => {
-      for (const name of theirs) {
+      for (const name of foreign) {
         const end = performance.now() + 60_000;
         for (;;) {
           const { code, stderr } = await config("set-cluster", name, `--server=https://${name}.example.net`);
@@ -115,7 +117,7 @@ peerTest(
     const { code, stdout, stderr } = await config("view", "-o", "json");
     assert.equal(code, 0, stderr);
     const names = JSON.parse(stdout).clusters.map(({ name }: { name: string }) => name);
-    assert.deepEqual(names.sort(), [...ours, ...theirs].sort());
+    assert.deepEqual(names.sort(), [...ours, ...foreign].sort());
     await assert.rejects(Deno.stat(`${path}.lock`), Deno.errors.NotFound);
   },
 );

@@ -3,7 +3,7 @@ import { labCluster, labClusters, storeClusters } from "../support/lab_clusters.
 import { peerTest } from "../support/peers.ts";
 import { Household } from "../support/postern_process.ts";
 
-Deno.test("postern kubeconfig names the running door, and says what is left out", async () => {
+Deno.test("postern kubeconfig names the running instance and reports omitted clusters", async () => {
   await using home = await Household.open();
   await storeClusters(home);
   await using instance = await home.instance();
@@ -22,17 +22,17 @@ Deno.test("postern kubeconfig names the running door, and says what is left out"
   assert.equal((await home.run(["kubeconfig"])).stdout, stdout);
 });
 
-Deno.test("postern clusters NAME kubeconfig without a door answers from the configuration", async () => {
+Deno.test("postern clusters NAME kubeconfig without an instance answers from the configuration", async () => {
   await using home = await Household.open();
   await storeClusters(home);
   await home.configure("listen: { http: 127.0.0.1:3129 }\n");
   const { code, stdout, stderr } = await home.run(["clusters", "tal", "kubeconfig"]);
   assert.equal(code, 0, stderr);
-  assert.match(stderr, /no instance "default" runs: answered from the configuration/);
+  assert.match(stderr, /instance "default" is not running: answered from the configuration/);
   assert.match(stdout, /proxy-url: "http:\/\/127\.0\.0\.1:3129"/);
 });
 
-Deno.test("postern kubeconfig writes, merges and makes temporary files, for their owner only", async (t) => {
+Deno.test("postern kubeconfig writes, merges and creates temporary files that only the user can read", async (t) => {
   await using home = await Household.open();
   await storeClusters(home);
   await home.configure("listen: { mixed: 127.0.0.1:3130 }\n");
@@ -50,7 +50,7 @@ Deno.test("postern kubeconfig writes, merges and makes temporary files, for thei
     assert.equal(await mode(path), 0o600);
     await run("kubeconfig", "--file", path);
   });
-  await t.step("--merge, in the usual place", async () => {
+  await t.step("--merge, into the default file", async () => {
     await run("clusters", "lab-1", "kubeconfig", "--merge");
     await run("clusters", "talos", "kubeconfig", "--merge");
     const usual = `${home.directory}/.kube/config`;
@@ -66,7 +66,7 @@ Deno.test("postern kubeconfig writes, merges and makes temporary files, for thei
   });
 });
 
-peerTest("postern kubeconfig --file follows no link", ["sh"], async ({ sh }) => {
+peerTest("postern kubeconfig --file does not follow a link", ["sh"], async ({ sh }) => {
   await using home = await Household.open();
   await storeClusters(home);
   const [secret, link] = [`${home.directory}/other`, `${home.directory}/link.yaml`];
@@ -82,7 +82,7 @@ peerTest("postern kubeconfig --file follows no link", ["sh"], async ({ sh }) => 
   assert.ok((await Deno.lstat(link)).isFile);
 });
 
-Deno.test("postern kubeconfig gives credentials to files, and to stdout when it is told to", async () => {
+Deno.test("postern kubeconfig writes credentials to files, and to stdout with --with-credentials", async () => {
   await using home = await Household.open();
   await storeClusters(home, [labCluster("c-a", "A", { login: { token: "t0ken" } })]);
   await Deno.writeTextFile(`${home.directory}/password`, "s3cret\n");

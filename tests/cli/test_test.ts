@@ -3,14 +3,14 @@ import { Household } from "../support/postern_process.ts";
 
 const cases = [
   {
-    name: "has nothing to do without ssh transports",
+    name: "reports that nothing is configured",
     config: "transports: { no: { reject: no } }\n",
     args: [],
     code: 0,
-    stderr: /^postern: the configuration has no ssh transport, and no cluster is known\n$/,
+    stderr: /^postern: nothing to test: no ssh transport is configured, and no cluster is stored\n$/,
   },
   {
-    name: "names the transports when a pattern fits none",
+    name: "lists the transports when a pattern matches none",
     config: "transports: { near: { ssh: jump1.invalid } }\n",
     args: ["fa*"],
     code: 2,
@@ -18,18 +18,18 @@ const cases = [
       /Cannot test "fa\*": no ssh transport, host or cluster has that name\n.*known transports are near; /,
   },
   {
-    name: "answers 4 for a configuration that is wrong",
+    name: "exits 4 for an invalid configuration",
     config: "default: nowhere\n",
     args: [],
     code: 4,
     stderr: /config\.yaml:1:10: default: names "nowhere", which is no transport/,
   },
   {
-    name: "wants a duration",
+    name: "rejects an invalid duration",
     config: "",
     args: ["--timeout", "soon"],
     code: 2,
-    stderr: /"soon" is no duration/,
+    stderr: /"soon" is not a duration/,
   },
 ];
 for (const { name, config, args, code, stderr } of cases) {
@@ -43,7 +43,7 @@ for (const { name, config, args, code, stderr } of cases) {
   });
 }
 
-Deno.test("postern test -o json counts nothing without ssh transports and clusters too", async () => {
+Deno.test("postern test -o json prints zero counts without ssh transports and clusters", async () => {
   await using home = await Household.open();
   await home.configure("default: direct\n");
   const { code, stdout } = await home.run(["test", "-o", "json"]);

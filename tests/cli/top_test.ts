@@ -11,7 +11,7 @@ const raw = { echo: false, lines: false };
 // deno-lint-ignore no-control-regex
 const controls = /\x1b\[[0-9;?]*[A-Za-z]/g;
 
-/** A door with two ways out, one of which leads nowhere, and a live connection through the other. */
+/** An instance with a broken and a working transport, and live connections through the working one. */
 async function busyInstance(): Promise<
   { home: Household; instance: Instance; client: RawClient } & AsyncDisposable
 > {
@@ -47,7 +47,7 @@ async function topAt(
 }
 
 peerTest(
-  "top shows what goes on, filters, closes after a question, and gives the terminal back",
+  "top shows connections, filters them, closes one after a confirmation, and restores the terminal",
   ["python"],
   async ({ python }) => {
     await using world = await busyInstance();
@@ -65,12 +65,12 @@ peerTest(
     assert.match(text, /postern default {2}ready {2}127\.0\.0\.1:\d+ /);
     assert.match(text, /lab +ready +2 /);
     assert.match(text, /> {2}1 {2}db\.lab\.example:5432 {2}lab +/);
-    assert.match(text, /db\.lab\.example:5432 {2}lab {2}closed/);
+    assert.match(text, /db\.lab\.example:5432 {2}lab {3}closed/);
     assert.deepEqual([session.during[0], session.after], [raw, usual]);
     assert.ok(session.screen.includes("\x1b[?1049h"));
     assert.ok(
       session.screen.endsWith("\x1b[?25h\x1b[?1049l"),
-      "it ends with the cursor and the screen of before",
+      "top restores the cursor and the screen",
     );
     await assert.rejects(world.client.take(1));
     // NO_COLOR is set in a household.
@@ -79,7 +79,7 @@ peerTest(
   },
 );
 
-peerTest("top takes the size of its terminal, and a new one", ["python"], async ({ python }) => {
+peerTest("top follows the size of its terminal", ["python"], async ({ python }) => {
   await using world = await busyInstance();
   const { screen, code } = await topAt(python, world.home, [
     { until: "db.lab.example:5432", size: { columns: 60, rows: 12 } },
@@ -92,7 +92,7 @@ peerTest("top takes the size of its terminal, and a new one", ["python"], async 
   assert.equal(code, 0, screen);
 });
 
-peerTest("top has colours where they are wanted", ["python"], async ({ python }) => {
+peerTest("top uses colors without NO_COLOR", ["python"], async ({ python }) => {
   await using world = await busyInstance();
   const { screen } = await topAt(python, world.home, [{ until: "db.lab.example", press: "q" }], {
     NO_COLOR: "",
@@ -101,7 +101,7 @@ peerTest("top has colours where they are wanted", ["python"], async ({ python })
 });
 
 for (const signal of ["INT", "TERM", "HUP"] as const) {
-  peerTest(`top gives the terminal back after SIG${signal}`, ["python"], async ({ python }) => {
+  peerTest(`top restores the terminal after SIG${signal}`, ["python"], async ({ python }) => {
     await using world = await busyInstance();
     const session = await topAt(python, world.home, [{ until: "db.lab.example", signal }]);
     assert.deepEqual([session.code, session.after], [130, usual], session.screen);
@@ -118,23 +118,23 @@ peerTest("top ends with 130 at the interrupt key", ["python"], async ({ python }
   assert.deepEqual([code, after], [130, usual], screen);
 });
 
-Deno.test("top ends with 3 when its door closes, and does not keep it open", async () => {
+Deno.test("top exits 3 when its instance stops, and does not delay the stop", async () => {
   await using world = await busyInstance();
   const top = world.home.start(["top", "-o", "json"]);
   await top.prints(/"connections":\[\{.*\n/);
   await world.home.run(["stop"]);
   const { code, stderr } = await top.ended;
   assert.deepEqual([code, (await world.instance.ended).code], [3, 0]);
-  assert.match(stderr, /Cannot watch the door any longer: it has closed/);
+  assert.match(stderr, /Cannot watch the instance: it has stopped/);
 });
 
-Deno.test("top without a terminal shows one picture, or an object a line", async () => {
+Deno.test("top without a terminal prints one snapshot or one object per line", async () => {
   await using world = await busyInstance();
   const { code, stdout, stderr } = await world.home.run(["top"]);
   assert.deepEqual([code, stderr], [0, ""]);
   assert.match(
     stdout,
-    /^postern default {2}ready [^]*WAY OUT [^]*\nlab +ready +2 [^]*\n 1 {2}db\.lab\.example:5432 {2}lab /,
+    /^postern default {2}ready [^]*TRANSPORT [^]*\nlab +ready +2 [^]*\n 1 {2}db\.lab\.example:5432 {2}lab /,
   );
   // deno-lint-ignore no-control-regex
   assert.doesNotMatch(stdout, /\x1b/);
@@ -148,7 +148,7 @@ Deno.test("top without a terminal shows one picture, or an object a line", async
   assert.equal(traffic.open, 2);
 });
 
-Deno.test("top says with exit code 3 that no door runs", async () => {
+Deno.test("top exits 3 when no instance runs", async () => {
   await using home = await Household.open();
   const { code, stderr } = await home.run(["top"]);
   assert.equal(code, 3);

@@ -3,7 +3,7 @@ import { runPeer } from "../support/peer_program.ts";
 import { peerTest } from "../support/peers.ts";
 import { Household } from "../support/postern_process.ts";
 
-/** Nothing answers there, and nobody asks. */
+/** A kubeconfig whose server does not exist; the tests never connect to it. */
 const kubeconfig = JSON.stringify({
   clusters: [{ name: "c", cluster: { server: "http://127.0.0.1:1" } }],
   users: [{ name: "u", user: { token: "transient-token" } }],
@@ -11,7 +11,7 @@ const kubeconfig = JSON.stringify({
   "current-context": "lab",
 });
 
-/** A command of a household with this kubeconfig on its standard input. */
+/** Runs a command of a household with this kubeconfig on stdin. */
 async function given(
   home: Household,
   args: readonly string[],
@@ -47,7 +47,7 @@ async function kept(home: Household): Promise<string[]> {
 const start = ["proxy", "--background", "--id", "work", "--listen", "127.0.0.1:0"];
 const withCluster = [...start, "--kubernetes", "--kubeconfig", "-"];
 
-Deno.test("proxy --kubeconfig - keeps the kubeconfig for the door's life, and its log after it", async () => {
+Deno.test("proxy --kubeconfig - keeps the kubeconfig until the instance stops, and the log longer", async () => {
   await using home = await Household.open();
   try {
     const started = await given(home, withCluster);
@@ -56,7 +56,7 @@ Deno.test("proxy --kubeconfig - keeps the kubeconfig for the door's life, and it
     assert.deepEqual(more, []);
     assert.equal(await Deno.readTextFile(path), kubeconfig);
     assert.equal(((await Deno.stat(path)).mode ?? 0) & 0o777, 0o600);
-    // One that cannot start takes nothing from the one that runs, and leaves nothing.
+    // An instance that fails to start neither removes the running one's file nor leaves a file.
     assert.notEqual((await given(home, withCluster)).code, 0);
     assert.deepEqual(await kept(home), [path]);
   } finally {
@@ -70,7 +70,7 @@ Deno.test("proxy --kubeconfig - keeps the kubeconfig for the door's life, and it
 });
 
 peerTest(
-  "a kubeconfig that a killed door has left is removed by the next one of its id",
+  "the next instance with the same id removes the kubeconfig of a killed one",
   ["sh"],
   async ({ sh }) => {
     await using home = await Household.open();
@@ -82,7 +82,7 @@ peerTest(
       assert.equal((await runPeer(sh, ["-c", `kill -9 ${pid}`])).code, 0);
       const [left = ""] = await kept(home);
       assert.equal(await Deno.readTextFile(left), kubeconfig);
-      // That of another door is none of its business.
+      // The instance does not remove the file of another id.
       const other = left.replace("/work.", "/work.more.");
       await Deno.writeTextFile(other, kubeconfig);
       const again = await home.run([...start, "--route", "a.example=reject:no"]);
@@ -94,7 +94,7 @@ peerTest(
   },
 );
 
-Deno.test("a cluster that the command names and cannot have is refused before anything listens", async () => {
+Deno.test("an unusable cluster on the command line fails before postern listens", async () => {
   await using home = await Household.open();
   const file = `${home.directory}/lab.yaml`;
   await Deno.writeTextFile(file, kubeconfig);

@@ -4,7 +4,7 @@ import { eventually } from "../support/peer_program.ts";
 import { peerTest } from "../support/peers.ts";
 import { signInTurn } from "../support/sign_in_port.ts";
 
-Deno.test("postern update: from nothing to a door that knows the fleet, also when the API is gone", async () => {
+Deno.test("postern update: an instance knows the fleet even when the API is down", async () => {
   await using company = await Company.open();
   const { home, lieutenant } = company;
   const none = await home.run(["proxy"]);
@@ -42,13 +42,13 @@ Deno.test("postern update: from nothing to a door that knows the fleet, also whe
     stdout: [
       `catalogue main: 2 clusters, 2 routes, 0 exclusions (${lieutenant.url}/)`,
       "  cluster c-c is new",
-      "  cluster c-a is gone",
+      "  cluster c-a was removed",
       "  c-c.example.net goes through jump1",
       "  c-b.example.net goes through jump2 (was jump1)",
-      "  c-a.example.net is routed no more",
+      "  c-a.example.net is no longer routed",
       "",
     ].join("\n"),
-    stderr: 'postern: the door "default" has taken it up\n',
+    stderr: 'postern: reloaded instance "default"\n',
   });
   assert.match((await home.run(["explain", "c-b.example.net"])).stdout, /goes to jump2\n/);
   instance.kill("SIGTERM");
@@ -83,11 +83,11 @@ Deno.test("postern update --dry-run, --if-older-than and -o json", async () => {
   const asked = lieutenant.tokens.length;
   const fresh = await company.update("--if-older-than", "1h");
   assert.deepEqual([fresh.code, fresh.stdout], [0, ""]);
-  assert.match(fresh.stderr, /^postern: catalogue main: fetched \d+s ago, nothing to do\n$/);
+  assert.match(fresh.stderr, /^postern: catalogue main: fetched \d+s ago, skipped\n$/);
   assert.equal(lieutenant.tokens.length, asked);
 });
 
-Deno.test("postern update without a terminal, a browser or a token fails and says how to sign in", async () => {
+Deno.test("postern update without a terminal, a browser or a token fails with a hint", async () => {
   await using company = await Company.open();
   const { code, stderr } = await company.home.run(["update"], {
     env: { LIEUTENANT_URL: company.lieutenant.url },
@@ -123,7 +123,7 @@ peerTest("postern update, login and logout with a browser", ["curl"], async ({ c
     /postern: signed in at 127\.0\.0\.1:\d+ as alice@example\.com for the catalogue main, until /,
   );
   assert.equal(oidc.authorizations.length, 2);
-  // A token that the API takes no more is replaced without a word, where that works without a person.
+  // postern silently replaces a rejected token if that needs no prompt.
   const [old = ""] = lieutenant.tokens.slice(-1);
   lieutenant.refuses = (token) => token === old;
   assert.equal((await home.run(["update"], { env })).code, 0);
@@ -132,14 +132,14 @@ peerTest("postern update, login and logout with a browser", ["curl"], async ({ c
     stdout: "",
     stderr: "postern: signed out of the catalogue main\n",
   });
-  assert.match((await home.run(["logout"])).stderr, /nobody was signed in to the catalogue main/);
+  assert.match((await home.run(["logout"])).stderr, /no stored sign-in for the catalogue main/);
 });
 
-Deno.test("postern update reloads doors by their control socket, and leaves others' processes alone", async () => {
+Deno.test("postern update reloads instances by their control socket and sends no signal to other processes", async () => {
   await using company = await Company.open();
   await company.home.configure("listen: { mixed: 127.0.0.1:0 }\ntransports: { a: { ssh: a } }\n");
   await using instance = await company.home.instance();
-  // It has a name that kharon's own pattern would find, and would die of SIGHUP.
+  // kharon's process pattern matches this process, and SIGHUP would end it.
   const decoy = new Deno.Command(Deno.execPath(), {
     args: ["eval", "setTimeout(() => {}, 60_000)", "kharon-x", "proxy", "postern", "proxy"],
     stdin: "null",
@@ -147,8 +147,8 @@ Deno.test("postern update reloads doors by their control socket, and leaves othe
     stderr: "null",
   }).spawn();
   try {
-    assert.match((await company.update()).stderr, /the door "default" has taken it up/);
-    await eventually("the door has reloaded", () => /config\.reloaded/.test(instance.stderr));
+    assert.match((await company.update()).stderr, /reloaded instance "default"/);
+    await eventually("the instance has reloaded", () => /config\.reloaded/.test(instance.stderr));
     assert.doesNotMatch(instance.stderr, /SIGHUP/);
     let isAlive = true;
     decoy.status.then(() => isAlive = false);
@@ -162,7 +162,7 @@ Deno.test("postern update reloads doors by their control socket, and leaves othe
   assert.equal((await instance.ended).code, 0);
 });
 
-Deno.test("postern update stores a first catalogue with jump hosts, and has an instance without ssh restarted", async () => {
+Deno.test("postern update stores a first catalogue with jump hosts, and asks to restart an instance without ssh", async () => {
   await using company = await Company.open();
   const { home, lieutenant } = company;
   lieutenant.clusters = [cluster("c-a", "jump1.invalid")];
@@ -189,7 +189,7 @@ Deno.test("postern update stores a first catalogue with jump hosts, and has an i
   assert.equal((await again.ended).code, 0);
 });
 
-Deno.test("postern update takes no empty list for true, and shows a screen of warnings at most", async () => {
+Deno.test("postern update rejects an empty catalogue and limits the printed warnings", async () => {
   await using company = await Company.open();
   const { home, lieutenant } = company;
   await Deno.chmod(`${home.directory}/token`, 0o644);
@@ -206,7 +206,7 @@ Deno.test("postern update takes no empty list for true, and shows a screen of wa
   assert.equal(junk.stderr.split("\n").length, 52);
   assert.match(
     junk.stderr,
-    /\npostern: catalogue main: 951 more warnings: postern update -o json has them\n$/,
+    /\npostern: catalogue main: 951 more warnings: see postern update -o json\n$/,
   );
   const { catalogues: [main] } = JSON.parse((await company.update("-o", "json")).stdout);
   assert.equal(main.warnings.at(-1).message, "99001 more warnings are not kept");

@@ -9,7 +9,7 @@ interface Transcript {
   readonly err?: RegExp;
 }
 
-/** One sentence with this in it, one hint, and nothing else. */
+/** Exactly one error that contains this sentence, and one hint. */
 function alone(sentence: RegExp): RegExp {
   return new RegExp(`^postern: error: .*${sentence.source}.*\npostern: hint: .*\n$`, sentence.flags);
 }
@@ -19,12 +19,32 @@ const transcripts: readonly Transcript[] = [
   { args: ["version"], code: 0, out: new RegExp(`^postern ${settings.version}\n$`) },
   { args: ["-v", "--version"], code: 0, out: new RegExp(`^postern ${settings.version}\n$`) },
   { args: ["version", "-o", "json"], code: 0, out: new RegExp(`"version": "${settings.version}"`) },
-  { args: ["help"], code: 0, out: /^postern: one local door[^]*\n {2}proxy +runs the door\n/ },
+  {
+    args: ["help"],
+    code: 0,
+    out: /^postern: one local door[^]*\n {2}proxy +Run an instance, the local proxy\n/,
+  },
   { args: ["--help"], code: 0, out: /^postern: one local door/ },
-  { args: ["help", "proxy"], code: 0, out: /^Runs the door\.\n/ },
-  { args: ["proxy", "--help"], code: 0, out: /^Runs the door\.\n[^]*--ready-file PATH/ },
+  { args: ["help", "proxy"], code: 0, out: /^Run an instance, the local proxy\.\n/ },
+  { args: ["proxy", "--help"], code: 0, out: /^Run an instance[^]*--ready-file PATH/ },
+  {
+    args: ["help", "compat"],
+    code: 0,
+    out: /^ {2}quit\n {6}Stop all running instances\n {6}Same as: postern stop --all\n/m,
+  },
   { args: ["help", "config", "check"], code: 0, out: /^Usage: postern config check/ },
-  { args: [], code: 2, err: /Usage: postern [^]*postern: error: Cannot tell what to do/ },
+  {
+    args: [],
+    code: 2,
+    err: /Usage: postern [^]*postern: error: Cannot run postern: missing argument: COMMAND/,
+  },
+  { args: ["--config"], code: 2, err: alone(/Cannot run "postern": --config requires FILE/) },
+  { args: ["-v", "--log-level"], code: 2, err: alone(/Cannot run "postern": --log-level requires LEVEL/) },
+  {
+    args: ["--nonsense"],
+    code: 2,
+    err: /^Usage: postern [^]*Cannot run "postern": unexpected option or argument: "--nonsense"/,
+  },
   {
     args: ["porxy"],
     code: 2,
@@ -49,7 +69,7 @@ const transcripts: readonly Transcript[] = [
     err: alone(/Cannot read "nonsense" as PATTERN=TRANSPORT/),
   },
   { args: ["proxy", "--id", "../up", "--route", "any=direct"], code: 2, err: alone(/Cannot use "\.\.\/up"/) },
-  { args: ["proxy", "--idle-exit", "soon"], code: 2, err: alone(/"soon" is no duration/) },
+  { args: ["proxy", "--idle-exit", "soon"], code: 2, err: alone(/"soon" is not a duration/) },
   { args: ["--log-level", "loud", "proxy"], code: 2, err: alone(/--log-level: Expected one of/i) },
   { args: ["completion", "ksh"], code: 2, err: alone(/SHELL: Expected one of/) },
   {
@@ -67,26 +87,27 @@ const transcripts: readonly Transcript[] = [
   {
     args: ["status"],
     code: 3,
-    err: /error: Cannot show a status: no door runs\npostern: hint: start one with: postern proxy\n/,
+    err:
+      /error: Cannot show a status: no instance is running\npostern: hint: start one with: postern proxy\n/,
   },
   { args: ["status", "--id", "other"], code: 3, err: /"other"/ },
   { args: ["connections"], code: 3, err: /it is not running/ },
   { args: ["connections", "close", "1"], code: 3, err: /it is not running/ },
   { args: ["reload"], code: 3, err: /it is not running/ },
   { args: ["stop"], code: 3, err: /it is not running/ },
-  { args: ["stop", "--all"], code: 3, err: /none runs/ },
+  { args: ["stop", "--all"], code: 3, err: /none is running/ },
   {
     args: ["logs"],
     code: 3,
     err: Deno.build.os === "linux"
-      ? /Cannot print the log of "default": there is none.*\n.*systemd: journalctl --user -u postern\.service\n$/
-      : /Cannot print the log of "default": there is none/,
+      ? /Cannot print the log of "default": ".*" does not exist\n.*systemd unit, run: journalctl --user -u postern\.service\n$/
+      : /Cannot print the log of "default": ".*" does not exist/,
   },
-  { args: ["doctor", "--url", "notaurl"], code: 2, err: alone(/Cannot ask for "notaurl"/) },
+  { args: ["doctor", "--url", "notaurl"], code: 2, err: alone(/Cannot fetch "notaurl"/) },
   {
     args: ["doctor", "--url", "ftp://me:s3cret@x"],
     code: 2,
-    err: alone(/Cannot ask for "ftp:\/\/(?!.*s3cret)/),
+    err: alone(/Cannot fetch "ftp:\/\/(?!.*s3cret)/),
   },
   { args: ["clusters"], code: 4, err: /no catalogue is stored\npostern: hint: fetch it: postern update\n/ },
   {
@@ -106,37 +127,37 @@ const transcripts: readonly Transcript[] = [
   {
     args: ["egress", "check", "proxy.yaml", "--timeout", "5s"],
     code: 2,
-    err: /Cannot use --timeout: nothing is asked without --live/,
+    err: /Cannot use --timeout without --live/,
   },
   {
     args: ["egress", "no-proxy", "--list", ".svc", "--exclude", ".svc"],
     code: 2,
-    err: /Cannot use --exclude: a --list is taken as it is/,
+    err: /Cannot use --exclude: --list is already complete/,
   },
   {
     args: ["egress", "no-proxy", "--region", "us-west-2"],
     code: 2,
-    err: /Cannot use --region: it is for --platform AWS/,
+    err: /Cannot use --region: it requires --platform AWS/,
   },
   {
     args: ["egress", "render", "objects.yaml", "--proxy", "proxy.yaml", "--context", "lab"],
     code: 2,
-    err: /Cannot take the proxy of a cluster and of files/,
+    err: /Cannot read the proxy from a cluster and from a file at once/,
   },
   {
     args: ["egress", "render", "objects.yaml", "--ca", "ca.pem"],
     code: 2,
-    err: /Cannot use --ca: a cluster brings its own bundle/,
+    err: /Cannot use --ca with a cluster's proxy/,
   },
   {
     args: ["egress", "render", "objects.yaml", "--proxy", "proxy.yaml", "--part", "environment"],
     code: 2,
-    err: /Cannot use --part: it is of what a cluster begins with/,
+    err: /Cannot use --part with FILE/,
   },
   {
     args: ["egress", "controller", "--context", "lab"],
     code: 2,
-    err: /Cannot use --context: there is no --kubeconfig that it could be of/,
+    err: /Cannot use --context without --kubeconfig/,
   },
   {
     args: ["egress", "controller", "--system-trust", "omit"],
@@ -164,7 +185,7 @@ const homeless = [
 ];
 
 for (const { args, code } of homeless) {
-  Deno.test(`postern ${args.join(" ")} says that it has no home`, async () => {
+  Deno.test(`postern ${args.join(" ")} reports that HOME is missing`, async () => {
     await using home = await Household.open();
     const ended = await home.run(args, { env: { HOME: "" } });
     assert.equal(
@@ -177,7 +198,7 @@ for (const { args, code } of homeless) {
 }
 
 Deno.test({
-  name: "an empty POSTERN_CONFIG takes away no right that the usual configuration needs",
+  name: "an empty POSTERN_CONFIG revokes no permission that the default configuration needs",
   ignore: Deno.build.os === "windows",
   async fn() {
     await using home = await Household.open();
@@ -186,15 +207,15 @@ Deno.test({
     );
     const bin = `${home.directory}/bin`;
     await Deno.mkdir(bin);
-    const script = "#!/bin/sh\necho nobody is at home >&2\nexit 255\n";
+    const script = "#!/bin/sh\necho the host is down >&2\nexit 255\n";
     await Deno.writeTextFile(`${bin}/ssh`, script, { mode: 0o700 });
     const env = { POSTERN_CONFIG: "", PATH: `${bin}:${Deno.env.get("PATH")}` };
     const { stdout } = await home.run(["explain", "db.example.net:5432", "--dial"], { env });
-    assert.match(stdout, /failed: Cannot reach ssh jump1: nobody is at home/);
+    assert.match(stdout, /failed: Cannot reach ssh jump1: the host is down/);
   },
 });
 
-Deno.test("what a door has logged stands before the reason for which it ends", async () => {
+Deno.test("an instance prints its log before the error that ends it", async () => {
   await using home = await Household.open();
   const { code, stderr } = await home.run([
     ...["proxy", "--listen", "127.0.0.1:0", "--route", "x.example=direct"],

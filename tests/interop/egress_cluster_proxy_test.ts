@@ -7,7 +7,7 @@ import { startTinyproxy } from "../support/real_proxies.ts";
 import { WebSite } from "../support/web_site.ts";
 
 peerTest(
-  "proxy { cluster }: a door goes where the cluster's accepted Proxy leads, and past it where its list says",
+  "proxy { cluster }: an instance uses the cluster's accepted Proxy, and bypasses it for targets in noProxy",
   ["kubernetes", "tinyproxy", "curl"],
   async ({ kubernetes, tinyproxy, curl }) => {
     await using lab = await EgressLab.start(kubernetes);
@@ -18,14 +18,14 @@ peerTest(
     const url = `http://u:Hunter2Secret@${proxy.address}`;
     await lab.edit({ httpsProxy: url, noProxy: "past.example.com" });
     await using controller = await lab.controller();
-    await eventually("it is accepted", async () => (await lab.status())[1] === url);
-    const kubeconfig = await cluster.writeKubeconfig({ name: "door.kubeconfig" });
+    await eventually("the proxy is accepted", async () => (await lab.status())[1] === url);
+    const kubeconfig = await cluster.writeKubeconfig({ name: "postern.kubeconfig" });
     await home.configure(
       `transports:\n  lab: { kubernetes: { kubeconfig: ${kubeconfig} } }\n  egress: { proxy: { cluster: lab } }\ndefault: egress\n`,
     );
     await using instance = await home.instance();
     const address = await instance.address();
-    // Loopback is always direct by Go's rules: this spelling of it is not.
+    // Go always connects to loopback directly, but not with this spelling.
     const fetched = async () => {
       const url = `http://0.0.0.0:${site.port}/`;
       const { code } = await runPeer(curl, ["-sS", "--noproxy", "", "--socks5-hostname", address, url]);
@@ -35,22 +35,22 @@ peerTest(
     await instance.says(/transport=egress/);
     const dead = "http://127.0.0.1:1";
     await lab.edit({ httpsProxy: dead, noProxy: "past.example.com" });
-    await eventually("the door goes where the other proxy is not", async () => !await fetched());
+    await eventually("the instance uses the new proxy, which is down", async () => !await fetched());
     await lab.edit({ httpsProxy: dead, noProxy: "0.0.0.0" });
-    await eventually("the door goes past it", fetched);
+    await eventually("the instance bypasses the proxy", fetched);
     for (const { stderr } of [instance, controller]) assert.equal(stderr.includes("Hunter2Secret"), false);
   },
 );
 
 peerTest(
-  "an agent of Konnectivity reaches its server through the cluster's accepted Proxy, and follows it",
+  "a Konnectivity agent reaches its server through the cluster's accepted Proxy, and follows its changes",
   ["kubernetes", "tinyproxy"],
   async ({ kubernetes, tinyproxy }) => {
     await using lab = await EgressLab.start(kubernetes);
     const { home, cluster } = lab;
     await using proxy = await startTinyproxy(tinyproxy, home.directory);
     const certificates = `${home.directory}/certs`;
-    // Loopback would be direct by Go's rules: this spelling of it is not.
+    // Go would connect to loopback directly, but not with this spelling.
     const made = await home.run(["konnectivity", "certs", "--san=0.0.0.0", certificates]);
     assert.equal(made.code, 0, made.stderr);
     const back = (name: string) => [
@@ -69,7 +69,7 @@ peerTest(
     await server.ready;
     await using _controller = await lab.controller();
     await lab.edit({ httpsProxy: "http://127.0.0.1:1" });
-    await eventually("it is accepted", async () => (await lab.status())[1] === "http://127.0.0.1:1");
+    await eventually("the proxy is accepted", async () => (await lab.status())[1] === "http://127.0.0.1:1");
     const [cert, key] = back("proxy-agent");
     await using agent = home.start([
       ...["konnectivity", "agent", "--proxy-server-host=0.0.0.0", `--proxy-server-port=${agents}`],
@@ -86,7 +86,7 @@ peerTest(
     };
     assert.equal(await isReady(), false);
     await lab.edit({ httpsProxy: `http://${proxy.address}` });
-    await eventually("the agent comes through the proxy that is there", isReady);
+    await eventually("the agent joins through the working proxy", isReady);
     for (const program of [agent, server]) {
       program.kill("SIGTERM");
       assert.equal((await program.ended).code, 0, program.stderr);

@@ -7,7 +7,7 @@ import { peerTest } from "../support/peers.ts";
 const proxy = "http://proxy.example.net:3128";
 const managed = "openshift-config-managed";
 
-/** Certificates to trust: two authorities, one of them over, and a certificate that is none. */
+/** Three authorities with a leaf certificate each; the leaf of `over` has expired. */
 async function authorities(kubernetes: string, directory: string) {
   const made = async (name: string, seconds?: number) => {
     const own = `${directory}/${name}`;
@@ -43,7 +43,7 @@ peerTest("egress controller: from spec to status", ["kubernetes"], async ({ kube
   let systemCount = 0;
 
   await t.step(
-    "an empty spec is accepted; the status is empty and the bundle the system's",
+    "an empty spec is accepted with an empty status and the system's bundle",
     async () => {
       const report = await lab.tried({});
       assert.equal(report.accepted, "True", report.message);
@@ -54,7 +54,7 @@ peerTest("egress controller: from spec to status", ["kubernetes"], async ({ kube
     },
   );
 
-  await t.step("a list with blanks is trimmed, and has what the platform adds", async () => {
+  await t.step("items are trimmed, and the platform's entries are added", async () => {
     const report = await lab.tried({ httpProxy: proxy, noProxy: "b.example.com, a.example.com" });
     assert.equal(report.accepted, "True", report.message);
     const items = [...baseNoProxy.split(","), "a.example.com", "b.example.com"].sort();
@@ -65,38 +65,38 @@ peerTest("egress controller: from spec to status", ["kubernetes"], async ({ kube
     {
       name: "a list without a proxy",
       spec: { noProxy: "a.com" },
-      says: /noProxy must stand beside a proxy/,
+      says: /noProxy needs a proxy/,
     },
     {
-      name: "an https:// proxy for http",
+      name: "an https:// proxy as httpProxy",
       spec: { httpProxy: "https://p" },
       says: /spec\.httpProxy must begin/,
     },
     {
-      name: "two bad fields, both told",
+      name: "two invalid fields, both reported",
       spec: { httpProxy: "https://p", noProxy: "*.a.com" },
       says: /spec\.httpProxy.*spec\.noProxy|spec\.noProxy.*spec\.httpProxy/,
     },
     { name: "a proxy without a host", spec: { httpProxy: "http://" }, says: /must have a host/ },
     {
-      name: "a proxy inside of the cluster",
+      name: "a proxy inside the cluster",
       spec: { httpProxy: "http://10.128.3.4:3128" },
-      says: /must be outside of the cluster: 10\.128\.3\.4 lies in its network 10\.128\.0\.0\/14/,
+      says: /must be outside the cluster: 10\.128\.3\.4 is in the cluster's network 10\.128\.0\.0\/14/,
     },
     {
-      name: "a CA map that is missing, at once",
+      name: "a missing CA ConfigMap, reported at once",
       spec: { httpProxy: proxy, ...trusting("nowhere") },
       reason: "TrustedCAMapMissing",
-      says: /ConfigMap openshift-config\/nowhere is missing/,
+      says: /ConfigMap openshift-config\/nowhere does not exist/,
     },
     {
-      name: "an http endpoint with httpsProxy alone",
+      name: "an http endpoint with only an httpsProxy",
       spec: { httpsProxy: proxy, readinessEndpoints: ["http://e.example.net/"] },
-      says: /must begin with https:\/\/, or httpProxy must be set/,
+      says: /must begin with https:\/\/ unless httpProxy is set/,
     },
   ];
   for (const { name, spec, says, reason = "InvalidSpec" } of refused) {
-    await t.step(`${name} is refused, and what was accepted stays byte for byte`, async () => {
+    await t.step(`${name} is rejected, and the accepted values stay byte for byte`, async () => {
       const [before, bundle] = [await lab.status(), await lab.bundle()];
       const generation = await lab.edit(spec);
       const report = await lab.verdict(generation);
@@ -112,7 +112,7 @@ peerTest("egress controller: from spec to status", ["kubernetes"], async ({ kube
     });
   }
 
-  await t.step("a CA map is refused for five reasons, each with its word", async () => {
+  await t.step("a CA ConfigMap is rejected for five reasons, each with its own code", async () => {
     const broken = one.ca.replace(/\n[A-Za-z0-9+/]{20}/, "\nAAAAAAAAAAAAAAAAAAAA");
     const texts: [name: string, data: Record<string, string>, reason: string][] = [
       ["s15-key", { other: one.ca }, "TrustedCAKeyMissing"],
@@ -131,18 +131,18 @@ peerTest("egress controller: from spec to status", ["kubernetes"], async ({ kube
     assert.equal(await lab.bundle(), bundle);
   });
 
-  await t.step("what is mended is accepted without a restart", async () => {
+  await t.step("a corrected spec is accepted without a restart", async () => {
     const report = await lab.tried({ httpsProxy: proxy });
     assert.equal(report.accepted, "True", report.message);
     assert.equal(conditionOf(report, "Degraded"), "False");
     assert.deepEqual(await lab.status(), ["", proxy, baseNoProxy]);
   });
 
-  await t.step("httpsProxy alone may be an http:// proxy", async () => {
+  await t.step("httpsProxy may be an http:// proxy without httpProxy", async () => {
     assert.deepEqual((await lab.status()).slice(0, 2), ["", proxy]);
   });
 
-  await t.step("* stays alone", async () => {
+  await t.step("* gets no automatic entries", async () => {
     const report = await lab.tried({ httpProxy: proxy, noProxy: "*" });
     assert.equal(report.accepted, "True", report.message);
     assert.deepEqual(await lab.status(), [proxy, "", "*"]);
@@ -162,7 +162,7 @@ peerTest("egress controller: from spec to status", ["kubernetes"], async ({ kube
     });
   }
 
-  await t.step("a key in a CA map is left out of the bundle, and told of", async () => {
+  await t.step("a private key in a CA ConfigMap is skipped with a warning", async () => {
     await say("s16", `# ours\n${one.key}\n${one.ca}`);
     const report = await lab.tried({ httpProxy: proxy, ...trusting("s16") });
     assert.equal(report.accepted, "True", report.message);
@@ -172,7 +172,7 @@ peerTest("egress controller: from spec to status", ["kubernetes"], async ({ kube
     assert.equal(bundle?.includes("PRIVATE"), false);
   });
 
-  await t.step("a certificate that is over, or no authority, is taken with a warning", async () => {
+  await t.step("an expired certificate and one that is not a CA are accepted with a warning", async () => {
     await say("s17", `${over.leaf}\n${one.leaf}`);
     const report = await lab.tried({ httpProxy: proxy, ...trusting("s17") });
     assert.equal(report.accepted, "True", report.message);
@@ -181,7 +181,7 @@ peerTest("egress controller: from spec to status", ["kubernetes"], async ({ kube
   });
 
   await t.step(
-    "text without a last newline still parses, and no certificate is there twice",
+    "a text without a final newline parses, and the bundle has no duplicates",
     async () => {
       await say("s18", `${one.ca}${two.ca}${one.ca}`.trimEnd());
       const report = await lab.tried({ httpProxy: proxy, ...trusting("s18") });
@@ -190,7 +190,7 @@ peerTest("egress controller: from spec to status", ["kubernetes"], async ({ kube
     },
   );
 
-  await t.step("a CA map edited to garbage keeps the old bundle, and is named", async () => {
+  await t.step("a corrupted CA ConfigMap is reported, and the old bundle stays", async () => {
     const [bundle, { metadata: { generation } }] = [await lab.bundle(), await lab.proxy()];
     await say("s18", "garbage");
     const report = await lab.verdict(generation, ({ accepted }) => accepted === "False");
@@ -200,7 +200,7 @@ peerTest("egress controller: from spec to status", ["kubernetes"], async ({ kube
     await lab.verdict(generation, ({ accepted }) => accepted === "True");
   });
 
-  await t.step("a CA map that is deleted is told of now, and the bundle stays", async () => {
+  await t.step("a deleted CA ConfigMap is reported, and the bundle stays", async () => {
     const [bundle, { metadata: { generation } }] = [await lab.bundle(), await lab.proxy()];
     await lab.cluster.remove(lab.map("openshift-config", "s18", {}));
     const report = await lab.verdict(generation, ({ accepted }) => accepted === "False");
@@ -209,12 +209,12 @@ peerTest("egress controller: from spec to status", ["kubernetes"], async ({ kube
     assert.equal(await lab.bundle(), bundle);
   });
 
-  await t.step("without trustedCA the bundle is the system's again", async () => {
+  await t.step("without trustedCA the bundle is again the system's", async () => {
     await lab.tried({ httpProxy: proxy });
     assert.equal(countOf(await lab.bundle()), systemCount);
   });
 
-  await t.step("the networks change, and the status follows without an edit", async () => {
+  await t.step("the status follows changed networks without an edit", async () => {
     const networks = "/apis/config.openshift.io/v1/networks/cluster";
     const set = (cidr: string) =>
       lab.cluster.json(
@@ -225,12 +225,15 @@ peerTest("egress controller: from spec to status", ["kubernetes"], async ({ kube
       );
     await set("10.128.0.0/13");
     const grown = baseNoProxy.replace("10.128.0.0/14", "10.128.0.0/13");
-    await eventually("the status follows", async () => (await lab.status())[2] === grown);
+    await eventually("the status has the new networks", async () => (await lab.status())[2] === grown);
     await set("10.128.0.0/14");
-    await eventually("the status follows back", async () => (await lab.status())[2] === baseNoProxy);
+    await eventually(
+      "the status has the former networks",
+      async () => (await lab.status())[2] === baseNoProxy,
+    );
   });
 
-  await t.step("a machine network that is none is refused, and the status stays", async () => {
+  await t.step("an invalid machine network is rejected, and the status stays", async () => {
     const before = await lab.status();
     const config = (cidr: string) =>
       lab.cluster.apply(lab.map("kube-system", "cluster-config-v1", {
@@ -245,9 +248,9 @@ peerTest("egress controller: from spec to status", ["kubernetes"], async ({ kube
     await lab.verdict(generation, ({ accepted }) => accepted === "True");
   });
 
-  await t.step("where the bundle cannot be written the status does not advance", async () => {
+  await t.step("the status does not change while the bundle cannot be written", async () => {
     const before = await lab.status();
-    // A bundle that nobody may change.
+    // An immutable bundle.
     await lab.cluster.json("PATCH", `/api/v1/namespaces/${managed}/configmaps/trusted-ca-bundle`, {
       immutable: true,
     }, "application/merge-patch+json");
@@ -256,13 +259,13 @@ peerTest("egress controller: from spec to status", ["kubernetes"], async ({ kube
     assert.equal(report.reason, "BundleNotWritten", report.message);
     assert.deepEqual(await lab.status(), before);
     await lab.cluster.remove(lab.map(managed, "trusted-ca-bundle", {}));
-    await eventually("both are written", async () => (await lab.status())[1] === proxy);
+    await eventually("the bundle and the status are written", async () => (await lab.status())[1] === proxy);
     assert.equal(countOf(await lab.bundle()), systemCount + 1);
   });
 
-  await t.step("a second Proxy is ignored, and told so", async () => {
+  await t.step("a second Proxy is ignored with an Event", async () => {
     await lab.edit({ httpProxy: "https://wrong" }, "other");
-    await eventually("an Event says so", async () => {
+    await eventually("an Event reports the second Proxy", async () => {
       const { items } = await lab.cluster.json("GET", "/api/v1/namespaces/default/events") as {
         items: { reason: string; involvedObject: { name: string } }[];
       };
@@ -272,7 +275,7 @@ peerTest("egress controller: from spec to status", ["kubernetes"], async ({ kube
     });
   });
 
-  await t.step("a password is in no log, report, condition, Event or metric", async () => {
+  await t.step("no log, report, condition, Event or metric contains the password", async () => {
     const secret = "Hunter2Secret";
     for (
       const spec of [
@@ -293,12 +296,12 @@ peerTest("egress controller: from spec to status", ["kubernetes"], async ({ kube
     assert.match(metrics, /postern_egress_leader 1/);
   });
 
-  await t.step("without a proxy all three are cleared", async () => {
+  await t.step("without a proxy all three values are cleared", async () => {
     await lab.tried({});
     assert.deepEqual(await lab.status(), ["", "", ""]);
   });
 
-  await t.step("a second look writes nothing, a second controller neither", async () => {
+  await t.step("neither a second reconciliation nor a second controller writes anything", async () => {
     await lab.tried({ httpProxy: proxy });
     const versions = async () =>
       JSON.stringify([
@@ -310,7 +313,7 @@ peerTest("egress controller: from spec to status", ["kubernetes"], async ({ kube
     controller.kill("SIGTERM");
     assert.equal((await controller.ended).code, 0);
     await using second = await lab.controller([], { system });
-    await eventually("it has looked", async () => {
+    await eventually("the controller has reconciled", async () => {
       const text = await (await fetch(`http://${await second.address()}/metrics`)).text();
       return /postern_egress_accepted 1/.test(text);
     });

@@ -10,10 +10,10 @@ import type { Instance } from "../support/postern_process.ts";
 const label = "config.openshift.io/inject-trusted-cabundle";
 const annotation = "config.openshift.io/inject-proxy";
 const proxy = (name: string) => `http://${name}.example.net:3128`;
-/** In ms: a busy machine takes its time, and this is no measurement. */
+/** In ms: long enough for a busy machine; nothing is measured here. */
 const patience = 240_000;
 
-/** A lab whose API server writes down every change, and by whom. */
+/** A lab whose API server logs every change and its author. */
 async function audited(
   kubernetes: string,
 ): Promise<{ lab: EgressLab; changes: () => Promise<Change[]> } & AsyncDisposable> {
@@ -63,7 +63,7 @@ interface Change {
   readonly requestURI: string;
 }
 
-/** How often each object was changed with success. */
+/** The number of successful changes per object. */
 function successes(changes: readonly Change[], resource: string): Map<string, number> {
   const counts = new Map<string, number>();
   for (const { objectRef, responseStatus, requestURI } of changes) {
@@ -90,7 +90,7 @@ function deployment(at: number): KubeObject {
   };
 }
 
-/** Makes so many that ask for the bundle, and for the proxy. */
+/** Creates objects that request the bundle and the proxy. */
 async function crowd(lab: EgressLab, maps: number, deployments: number): Promise<void> {
   const all = [
     ...Array.from(
@@ -102,14 +102,14 @@ async function crowd(lab: EgressLab, maps: number, deployments: number): Promise
   for (let at = 0; at < all.length; at += 50) await lab.cluster.apply(...all.slice(at, at + 50));
 }
 
-/** Resolves when nothing is left to be written, and so many ask. */
+/** Resolves when no write is pending for this number of objects. */
 async function untilDone(
   lab: EgressLab,
   controller: Instance,
   maps: number,
   deployments: number,
 ): Promise<void> {
-  await eventually("all are written", async () => {
+  await eventually("all targets are written", async () => {
     const metrics = await lab.metrics(controller);
     const of = (name: string) => [metrics.get(`${name}{of="bundle"}`), metrics.get(`${name}{of="proxy"}`)];
     const [targets, pending] = [of("postern_egress_targets"), of("postern_egress_pending")];
@@ -117,7 +117,10 @@ async function untilDone(
   }, patience);
 }
 
-/** How many have what they ask for: the bundle with a certificate, the proxy of a name. */
+/**
+ * The number of up-to-date objects: those with the certificate in the bundle, and those with the proxy's
+ * name.
+ */
 async function served(
   lab: EgressLab,
   pem: string,
@@ -158,14 +161,14 @@ async function certificates(kubernetes: string, lab: EgressLab, name: string): P
   return await Deno.readTextFile(`${own}/ca.crt`);
 }
 
-/** Changes the bundle and the proxy, as one edit after the other. */
+/** Changes the bundle and the proxy in two edits. */
 async function change(lab: EgressLab, pem: string, name: string): Promise<void> {
   await lab.cluster.apply(lab.map("openshift-config", "mine", { "ca-bundle.crt": pem }));
   await lab.edit({ httpProxy: proxy(name), trustedCA: { name: "mine" } });
 }
 
 peerTest(
-  "egress controller: two replicas, and the one that works is killed in the middle",
+  "egress controller: the second replica completes the writes after the first is killed",
   ["kubernetes"],
   async ({ kubernetes }) => {
     await using made = await audited(kubernetes);
@@ -185,7 +188,7 @@ peerTest(
     assert.equal((await lab.metrics(bob)).get("postern_egress_leader"), 0);
 
     await change(lab, second, "second");
-    await eventually("it is in the middle", async () => (await changes()).length > before + 40);
+    await eventually("some targets are written", async () => (await changes()).length > before + 40);
     alice.kill("SIGKILL");
     await alice.ended;
     await untilServed(lab, second, "second", { maps, deployments });
@@ -195,18 +198,19 @@ peerTest(
     const who = since.map(({ user }) => user.username);
     assert.equal(who[0], "alice");
     const firstOfBob = who.indexOf("bob");
-    assert.ok(firstOfBob > 0, "the other one finished it");
-    assert.equal(who.slice(firstOfBob).includes("alice"), false, "never two at a time");
-    // What the one that was killed has done is not done again.
+    assert.ok(firstOfBob > 0, "the second replica has finished");
+    assert.equal(who.slice(firstOfBob).includes("alice"), false, "the replicas never write at the same time");
+    // The second replica does not repeat the first one's writes.
     const twice = [...successes(since, "configmaps"), ...successes(since, "deployments")]
       .filter(([key, count]) => key.startsWith("default/") && count > 1);
-    // One edit of the bundle and one of the proxy: a map is written for the first, a deployment for the second.
+    // One edit changes the bundle, the other the proxy: each ConfigMap is written for the first, each
+    // Deployment for the second.
     assert.deepEqual(twice, []);
   },
 );
 
 peerTest(
-  "egress controller: an API server that is away in the middle, and objects that go",
+  "egress controller: writes survive an API server outage and deleted objects",
   ["kubernetes"],
   async ({ kubernetes }, t) => {
     await using made = await audited(kubernetes);
@@ -222,10 +226,10 @@ peerTest(
     await using alice = await lab.controller([], { as: "alice" });
     await untilDone(lab, alice, maps, deployments);
 
-    await t.step("nothing is lost, and nothing written twice", async () => {
+    await t.step("no write is lost or repeated", async () => {
       const before = (await changes()).length;
       await change(lab, second, "second");
-      await eventually("it is in the middle", async () => (await changes()).length > before + 20);
+      await eventually("some targets are written", async () => (await changes()).length > before + 20);
       await lab.cluster.stopApi();
       await new Promise((resolve) => setTimeout(resolve, isLongRun() ? 60_000 : 2_000));
       await lab.cluster.startApi();
@@ -236,10 +240,10 @@ peerTest(
       assert.deepEqual(twice, []);
     });
 
-    await t.step("objects that are deleted in between are no failure", async () => {
+    await t.step("objects deleted in the meantime are no failure", async () => {
       const before = (await changes()).length;
       await change(lab, third, "third");
-      await eventually("it has begun", async () => (await changes()).length > before + 5);
+      await eventually("the first targets are written", async () => (await changes()).length > before + 5);
       await Promise.all(
         Array.from(
           { length: 40 },
@@ -256,14 +260,14 @@ peerTest(
 );
 
 peerTest(
-  "egress controller: no right to one namespace keeps nobody else waiting",
+  "egress controller: a namespace without permission does not delay others",
   ["kubernetes"],
   async ({ kubernetes }) => {
     await using lab = await EgressLab.start(kubernetes);
     const { cluster } = lab;
     await lab.allow("alice");
     await cluster.namespace("closed");
-    // A role cannot take a right away, so that it is given for one namespace less.
+    // A role cannot remove a permission, so bind it in all other namespaces.
     await cluster.allow(
       "alice",
       undefined,
@@ -293,7 +297,7 @@ peerTest(
     await using alice = await lab.controller([], { as: "alice" });
     await alice.says(/egress\.note .*ConfigMap\/closed\/a.*may not patch configmaps in the namespace/);
     await eventually(
-      "the others have it",
+      "the other namespaces have the bundle",
       async () =>
         (await Promise.all(["a", "b", "c"].map((name) => lab.bundle("default", name)))).every((text) =>
           text !== undefined
@@ -305,7 +309,7 @@ peerTest(
 );
 
 peerTest(
-  "egress controller: a crowd is served once for each change, in little memory",
+  "egress controller: many objects are written once per change, with little memory",
   ["kubernetes"],
   async ({ kubernetes }) => {
     await using lab = await EgressLab.start(kubernetes);
@@ -333,9 +337,13 @@ peerTest(
 
     const edited = performance.now();
     await change(lab, second, "second");
-    await eventually("it is accepted", async () => (await lab.status())[0] === proxy("second"), patience);
+    await eventually(
+      "the proxy is accepted",
+      async () => (await lab.status())[0] === proxy("second"),
+      patience,
+    );
     const accepted = performance.now() - edited;
-    await eventually("all have it", async () => {
+    await eventually("all targets have the proxy", async () => {
       await watched(controller);
       const now = await writes(controller);
       return (now[0] ?? 0) - (before[0] ?? 0) >= maps && (now[1] ?? 0) - (before[1] ?? 0) >= deployments;
@@ -344,7 +352,7 @@ peerTest(
     assert.deepEqual(await served(lab, second, "second"), { maps, deployments });
     const now = await writes(controller);
     assert.equal((now[1] ?? 0) - (before[1] ?? 0), deployments);
-    // Besides: the bundle itself, and a report or two.
+    // Other writes: the merged bundle and one or two reports.
     assert.ok((now[0] ?? 0) - (before[0] ?? 0) <= maps + 4);
     console.log(
       `\n${maps} maps, ${deployments} deployments: accepted after ${Math.round(accepted)} ms, all after ` +
@@ -355,7 +363,7 @@ peerTest(
 
     await using again = await lab.controller();
     await untilDone(lab, again, maps, deployments);
-    assert.deepEqual(await writes(again), [0, 0], "a second pass writes nothing");
+    assert.deepEqual(await writes(again), [0, 0], "a second reconciliation writes nothing");
     if (isLongRun()) {
       assert.ok(took < 60, `took ${took} s`);
       assert.ok(peak < 200, `took ${peak} MB`);

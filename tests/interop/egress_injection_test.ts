@@ -32,7 +32,7 @@ interface Workload {
 
 type Kind = "Deployment" | "DaemonSet" | "StatefulSet";
 
-/** A workload without pods, as somebody applies it. */
+/** A workload without pods, as a user applies it. */
 function workload(
   name: string,
   wants: string | undefined,
@@ -88,213 +88,250 @@ async function isSaid(lab: EgressLab, reason: string, about: RegExp): Promise<bo
   );
 }
 
-peerTest("egress controller: what is injected where", ["kubernetes"], async ({ kubernetes }, t) => {
-  await using lab = await EgressLab.start(kubernetes);
-  const { cluster, home } = lab;
-  await makeCertificates(kubernetes, home.directory, [{ name: "leaf", commonName: "leaf" }]);
-  const ca = await Deno.readTextFile(`${home.directory}/ca.crt`);
-  const leaf = await Deno.readTextFile(`${home.directory}/leaf.crt`);
-  await cluster.apply(
-    lab.map("openshift-config", "mine", { "ca-bundle.crt": ca }),
-    workload("one", "foo,start", { init: ["start"] }),
-    workload("set", "foo", { kind: "DaemonSet" }),
-    workload("state", "foo", { kind: "StatefulSet" }),
-    workload("blanks", "foo, bar"),
-    workload("unknown", "foo,nobody"),
-    workload("not-asked", undefined),
-    workload("own", "foo", {
-      env: [
-        { name: "HTTP_PROXY", value: "http://old:1" },
-        { name: "KEPT", value: "yes" },
-        { name: "NO_PROXY", valueFrom: { configMapKeyRef: { name: "x", key: "y" } } },
-      ],
-    }),
-    lab.map("default", "asks", { other: "kept", "ca-bundle.crt": "" }, { labels: { [label]: "true" } }),
-    lab.map("default", "nothing-yet", {}, { labels: { [label]: "true" } }),
-    lab.map("default", "asks-wrong", {}, { labels: { [label]: "True" } }),
-    lab.map("default", "asks-yes", {}, { labels: { [label]: "yes" } }),
-    lab.map("default", "has-own", { "ca-bundle.crt": "by hand" }, { labels: { [label]: "true" } }),
-  );
-  await lab.edit({ httpProxy: first, httpsProxy: second, trustedCA: { name: "mine" } });
-  await using controller = await lab.controller();
-  const all = [`HTTP_PROXY=${first}`, `HTTPS_PROXY=${second}`, `NO_PROXY=${baseNoProxy}`];
+peerTest(
+  "egress controller: injection of variables and bundles",
+  ["kubernetes"],
+  async ({ kubernetes }, t) => {
+    await using lab = await EgressLab.start(kubernetes);
+    const { cluster, home } = lab;
+    await makeCertificates(kubernetes, home.directory, [{ name: "leaf", commonName: "leaf" }]);
+    const ca = await Deno.readTextFile(`${home.directory}/ca.crt`);
+    const leaf = await Deno.readTextFile(`${home.directory}/leaf.crt`);
+    await cluster.apply(
+      lab.map("openshift-config", "mine", { "ca-bundle.crt": ca }),
+      workload("one", "foo,start", { init: ["start"] }),
+      workload("set", "foo", { kind: "DaemonSet" }),
+      workload("state", "foo", { kind: "StatefulSet" }),
+      workload("blanks", "foo, bar"),
+      workload("unknown", "foo,missing"),
+      workload("not-asked", undefined),
+      workload("own", "foo", {
+        env: [
+          { name: "HTTP_PROXY", value: "http://old:1" },
+          { name: "KEPT", value: "yes" },
+          { name: "NO_PROXY", valueFrom: { configMapKeyRef: { name: "x", key: "y" } } },
+        ],
+      }),
+      lab.map("default", "asks", { other: "kept", "ca-bundle.crt": "" }, { labels: { [label]: "true" } }),
+      lab.map("default", "nothing-yet", {}, { labels: { [label]: "true" } }),
+      lab.map("default", "asks-wrong", {}, { labels: { [label]: "True" } }),
+      lab.map("default", "asks-yes", {}, { labels: { [label]: "yes" } }),
+      lab.map("default", "has-own", { "ca-bundle.crt": "by hand" }, { labels: { [label]: "true" } }),
+    );
+    await lab.edit({ httpProxy: first, httpsProxy: second, trustedCA: { name: "mine" } });
+    await using controller = await lab.controller();
+    const all = [`HTTP_PROXY=${first}`, `HTTPS_PROXY=${second}`, `NO_PROXY=${baseNoProxy}`];
 
-  await t.step(
-    "the named containers have the variables, init containers too",
-    async () => {
-      await eventually("they are there", async () => variables(await read(lab, "one"), "foo").length === 3);
-      const one = await read(lab, "one");
-      assert.deepEqual(variables(one, "foo"), all);
-      assert.deepEqual(variables(one, "start", "initContainers"), all);
-      assert.deepEqual(variables(one, "bar"), []);
-      assert.deepEqual(variables(await read(lab, "not-asked"), "foo"), []);
-      for (const [name, kind] of [["set", "DaemonSet"], ["state", "StatefulSet"]] as const) {
+    await t.step(
+      "the named containers get the variables, including init containers",
+      async () => {
         await eventually(
-          `${kind} has them`,
-          async () => variables(await read(lab, name, kind), "foo").length === 3,
+          "the container has the variables",
+          async () => variables(await read(lab, "one"), "foo").length === 3,
         );
-        assert.deepEqual(variables(await read(lab, name, kind), "foo"), all);
-      }
-    },
-  );
-
-  await t.step("names are trimmed", async () => {
-    await eventually("both", async () => variables(await read(lab, "blanks"), "bar").length === 3);
-    assert.deepEqual(variables(await read(lab, "blanks"), "foo"), all);
-  });
-
-  await t.step("an unknown container is told of, and nothing is written", async () => {
-    await eventually("an Event", () => isSaid(lab, "ProxyNotInjected", /^unknown: .*"nobody"/));
-    assert.deepEqual(variables(await read(lab, "unknown"), "foo"), []);
-  });
-
-  await t.step("what is there is replaced, and stays where it was", async () => {
-    await eventually("replaced", async () => variables(await read(lab, "own"), "foo").length === 4);
-    assert.deepEqual(variables(await read(lab, "own"), "foo"), [
-      `HTTP_PROXY=${first}`,
-      "KEPT=yes",
-      `NO_PROXY=${baseNoProxy}`,
-      `HTTPS_PROXY=${second}`,
-    ]);
-  });
-
-  await t.step("the bundle goes where the label says true, and other keys stay", async () => {
-    await eventually(
-      "it is there",
-      async () => (await lab.bundle("default", "asks"))?.includes(ca.trim()) === true,
+        const one = await read(lab, "one");
+        assert.deepEqual(variables(one, "foo"), all);
+        assert.deepEqual(variables(one, "start", "initContainers"), all);
+        assert.deepEqual(variables(one, "bar"), []);
+        assert.deepEqual(variables(await read(lab, "not-asked"), "foo"), []);
+        for (const [name, kind] of [["set", "DaemonSet"], ["state", "StatefulSet"]] as const) {
+          await eventually(
+            `${kind} has them`,
+            async () => variables(await read(lab, name, kind), "foo").length === 3,
+          );
+          assert.deepEqual(variables(await read(lab, name, kind), "foo"), all);
+        }
+      },
     );
-    await eventually("there too", async () => (await lab.bundle("default", "nothing-yet")) !== undefined);
-    assert.equal((await lab.mapOf("default", "asks"))?.data?.["other"], "kept");
-    assert.equal(await lab.bundle("default", "asks"), await lab.bundle());
-    assert.equal(await lab.bundle("default", "asks-wrong"), undefined);
-    assert.equal(await lab.bundle("default", "asks-yes"), undefined);
-  });
 
-  await t.step("a map whose key somebody else has written is left as it is, and told of", async () => {
-    await eventually("an Event", () => isSaid(lab, "OwnedByAnother", /^has-own: .*"tests"/));
-    assert.equal(await lab.bundle("default", "has-own"), "by hand");
-  });
+    await t.step("names are trimmed", async () => {
+      await eventually(
+        "both containers have the variables",
+        async () => variables(await read(lab, "blanks"), "bar").length === 3,
+      );
+      assert.deepEqual(variables(await read(lab, "blanks"), "foo"), all);
+    });
 
-  const written = async () => {
-    const text = await (await fetch(`http://${await controller.address()}/metrics`)).text();
-    return [...text.matchAll(/^postern_egress_writes_total\{kind="(\w+)",outcome="written"\} (\d+)$/gm)]
-      .filter(([, kind]) => kind !== "Event").map(([, kind, count]) => `${kind} ${count}`).sort();
-  };
+    await t.step("an unknown container is reported, and nothing is written", async () => {
+      await eventually("an Event reports it", () => isSaid(lab, "ProxyNotInjected", /^unknown: .*"missing"/));
+      assert.deepEqual(variables(await read(lab, "unknown"), "foo"), []);
+    });
 
-  await t.step("what did not change is not written again, and no pod rolls", async () => {
-    const names = ["one", "own", "blanks"];
-    const generations = () =>
-      Promise.all(names.map(async (name) => (await read(lab, name)).metadata.generation));
-    const [before, rolled, version] = [
-      await written(),
-      await generations(),
-      await lab.mapOf("default", "asks"),
-    ];
-    // The same again, in another order of its fields: a new generation without a new value.
-    await lab.tried({ trustedCA: { name: "mine" }, httpsProxy: second, httpProxy: first, noProxy: "" });
-    await cluster.json(
-      "PATCH",
-      "/api/v1/namespaces/default/configmaps/asks",
-      { data: { other: "new" } },
-      "application/merge-patch+json",
-    );
-    await cluster.json("PATCH", "/apis/apps/v1/namespaces/default/deployments/one", {
-      metadata: { labels: { a: "b" } },
-    }, "application/merge-patch+json");
-    await cluster.apply(lab.map("default", "late", {}, { labels: { [label]: "true" } }));
-    await eventually("a new map has it", async () => (await lab.bundle("default", "late")) !== undefined);
-    assert.deepEqual(await generations(), rolled);
-    assert.notEqual(
-      (await lab.mapOf("default", "asks"))?.metadata.resourceVersion,
-      version?.metadata.resourceVersion,
-    );
-    const count = (list: string[], kind: string) =>
-      Number(list.find((item) => item.startsWith(kind))?.split(" ")[1] ?? 0);
-    assert.equal(count(await written(), "Deployment"), count(before, "Deployment"));
-    // The late one and the report of a new generation.
-    assert.equal(count(await written(), "ConfigMap"), count(before, "ConfigMap") + 2);
-  });
+    await t.step("existing variables are replaced at their position", async () => {
+      await eventually(
+        "the variables are replaced",
+        async () => variables(await read(lab, "own"), "foo").length === 4,
+      );
+      assert.deepEqual(variables(await read(lab, "own"), "foo"), [
+        `HTTP_PROXY=${first}`,
+        "KEPT=yes",
+        `NO_PROXY=${baseNoProxy}`,
+        `HTTPS_PROXY=${second}`,
+      ]);
+    });
 
-  await t.step(
-    "a map that is emptied by hand has it again, one that is deleted and made anew too",
-    async () => {
+    await t.step("the bundle is written where the label is true, and other keys stay", async () => {
+      await eventually(
+        "the ConfigMap has the bundle",
+        async () => (await lab.bundle("default", "asks"))?.includes(ca.trim()) === true,
+      );
+      await eventually(
+        "the empty ConfigMap has the bundle",
+        async () => (await lab.bundle("default", "nothing-yet")) !== undefined,
+      );
+      assert.equal((await lab.mapOf("default", "asks"))?.data?.["other"], "kept");
+      assert.equal(await lab.bundle("default", "asks"), await lab.bundle());
+      assert.equal(await lab.bundle("default", "asks-wrong"), undefined);
+      assert.equal(await lab.bundle("default", "asks-yes"), undefined);
+    });
+
+    await t.step("a ConfigMap whose key has another owner stays unchanged and is reported", async () => {
+      await eventually("an Event reports it", () => isSaid(lab, "OwnedByAnother", /^has-own: .*"tests"/));
+      assert.equal(await lab.bundle("default", "has-own"), "by hand");
+    });
+
+    const written = async () => {
+      const text = await (await fetch(`http://${await controller.address()}/metrics`)).text();
+      return [...text.matchAll(/^postern_egress_writes_total\{kind="(\w+)",outcome="written"\} (\d+)$/gm)]
+        .filter(([, kind]) => kind !== "Event").map(([, kind, count]) => `${kind} ${count}`).sort();
+    };
+
+    await t.step("unchanged values are not written again, and no pod rolls", async () => {
+      const names = ["one", "own", "blanks"];
+      const generations = () =>
+        Promise.all(names.map(async (name) => (await read(lab, name)).metadata.generation));
+      const [before, rolled, version] = [
+        await written(),
+        await generations(),
+        await lab.mapOf("default", "asks"),
+      ];
+      // The same spec with reordered fields: a new generation without a new value.
+      await lab.tried({ trustedCA: { name: "mine" }, httpsProxy: second, httpProxy: first, noProxy: "" });
       await cluster.json(
         "PATCH",
-        "/api/v1/namespaces/default/configmaps/late",
-        { data: null },
+        "/api/v1/namespaces/default/configmaps/asks",
+        { data: { other: "new" } },
         "application/merge-patch+json",
       );
-      await eventually("it is back", async () => (await lab.bundle("default", "late")) !== undefined);
-      await cluster.remove(lab.map("default", "late", {}));
+      await cluster.json("PATCH", "/apis/apps/v1/namespaces/default/deployments/one", {
+        metadata: { labels: { a: "b" } },
+      }, "application/merge-patch+json");
       await cluster.apply(lab.map("default", "late", {}, { labels: { [label]: "true" } }));
-      await eventually("it is there", async () => (await lab.bundle("default", "late")) !== undefined);
-    },
-  );
-
-  await t.step(
-    "an empty variable is left out, ours is taken away, and the bundle changes everywhere",
-    async () => {
-      await cluster.apply(lab.map("openshift-config", "mine", { "ca-bundle.crt": `${ca}${leaf}` }));
-      await lab.tried({ httpsProxy: second, trustedCA: { name: "mine" } });
-      const rest = [`HTTPS_PROXY=${second}`, `NO_PROXY=${baseNoProxy}`];
       await eventually(
-        "HTTP_PROXY is gone",
-        async () => variables(await read(lab, "one"), "foo").length === 2,
+        "the new ConfigMap has the bundle",
+        async () => (await lab.bundle("default", "late")) !== undefined,
       );
-      assert.deepEqual(variables(await read(lab, "one"), "foo"), rest);
+      assert.deepEqual(await generations(), rolled);
+      assert.notEqual(
+        (await lab.mapOf("default", "asks"))?.metadata.resourceVersion,
+        version?.metadata.resourceVersion,
+      );
+      const count = (list: string[], kind: string) =>
+        Number(list.find((item) => item.startsWith(kind))?.split(" ")[1] ?? 0);
+      assert.equal(count(await written(), "Deployment"), count(before, "Deployment"));
+      // The new ConfigMap and the report of a new generation.
+      assert.equal(count(await written(), "ConfigMap"), count(before, "ConfigMap") + 2);
+    });
+
+    await t.step(
+      "the bundle is restored in an emptied ConfigMap and in a recreated one",
+      async () => {
+        await cluster.json(
+          "PATCH",
+          "/api/v1/namespaces/default/configmaps/late",
+          { data: null },
+          "application/merge-patch+json",
+        );
+        await eventually(
+          "the ConfigMap has the bundle again",
+          async () => (await lab.bundle("default", "late")) !== undefined,
+        );
+        await cluster.remove(lab.map("default", "late", {}));
+        await cluster.apply(lab.map("default", "late", {}, { labels: { [label]: "true" } }));
+        await eventually(
+          "the recreated ConfigMap has the bundle",
+          async () => (await lab.bundle("default", "late")) !== undefined,
+        );
+      },
+    );
+
+    await t.step(
+      "an empty variable is omitted, ours is removed, and the bundle changes everywhere",
+      async () => {
+        await cluster.apply(lab.map("openshift-config", "mine", { "ca-bundle.crt": `${ca}${leaf}` }));
+        await lab.tried({ httpsProxy: second, trustedCA: { name: "mine" } });
+        const rest = [`HTTPS_PROXY=${second}`, `NO_PROXY=${baseNoProxy}`];
+        await eventually(
+          "HTTP_PROXY is removed",
+          async () => variables(await read(lab, "one"), "foo").length === 2,
+        );
+        assert.deepEqual(variables(await read(lab, "one"), "foo"), rest);
+        await eventually(
+          "the bundle has both certificates",
+          async () => (await lab.bundle("default", "asks"))?.includes(leaf.trim()) === true,
+        );
+      },
+    );
+
+    await t.step("after a rejected change new targets still get the accepted values", async () => {
+      const report = await lab.tried({ httpProxy: "https://no", trustedCA: { name: "mine" } });
+      assert.equal(report.accepted, "False");
+      await cluster.apply(
+        workload("newcomer", "foo"),
+        lab.map("default", "newcomer", {}, { labels: { [label]: "true" } }),
+      );
       await eventually(
-        "the bundle has both",
-        async () => (await lab.bundle("default", "asks"))?.includes(leaf.trim()) === true,
+        "the new objects have the values",
+        async () =>
+          variables(await read(lab, "newcomer"), "foo").length === 2 &&
+          (await lab.bundle("default", "newcomer")) !== undefined,
       );
-    },
-  );
+      assert.deepEqual(variables(await read(lab, "newcomer"), "foo")[0], `HTTPS_PROXY=${second}`);
+    });
 
-  await t.step("a refused change goes on handing out what was accepted", async () => {
-    const report = await lab.tried({ httpProxy: "https://no", trustedCA: { name: "mine" } });
-    assert.equal(report.accepted, "False");
-    await cluster.apply(
-      workload("newcomer", "foo"),
-      lab.map("default", "newcomer", {}, { labels: { [label]: "true" } }),
+    await t.step(
+      "without the label the key stays, without the annotation our variables are removed",
+      async () => {
+        await cluster.json("PATCH", "/api/v1/namespaces/default/configmaps/asks", {
+          metadata: { labels: { [label]: null } },
+        }, "application/merge-patch+json");
+        await cluster.json("PATCH", "/apis/apps/v1/namespaces/default/deployments/one", {
+          metadata: { annotations: { [annotation]: null } },
+        }, "application/merge-patch+json");
+        await eventually(
+          "the variables are removed",
+          async () => variables(await read(lab, "one"), "foo").length === 0,
+        );
+        assert.equal((await lab.bundle("default", "asks"))?.includes(leaf.trim()), true);
+      },
     );
-    await eventually(
-      "the newcomers have it",
-      async () =>
-        variables(await read(lab, "newcomer"), "foo").length === 2 &&
-        (await lab.bundle("default", "newcomer")) !== undefined,
-    );
-    assert.deepEqual(variables(await read(lab, "newcomer"), "foo")[0], `HTTPS_PROXY=${second}`);
-  });
 
-  await t.step("without the label the key stays, without the annotation our variables go", async () => {
-    await cluster.json("PATCH", "/api/v1/namespaces/default/configmaps/asks", {
-      metadata: { labels: { [label]: null } },
-    }, "application/merge-patch+json");
-    await cluster.json("PATCH", "/apis/apps/v1/namespaces/default/deployments/one", {
-      metadata: { annotations: { [annotation]: null } },
-    }, "application/merge-patch+json");
-    await eventually("they are gone", async () => variables(await read(lab, "one"), "foo").length === 0);
-    assert.equal((await lab.bundle("default", "asks"))?.includes(leaf.trim()), true);
-  });
+    await t.step("without a proxy the variables are removed, and replaced ones do not return", async () => {
+      await lab.tried({});
+      await eventually(
+        "our variables are removed",
+        async () => variables(await read(lab, "own"), "foo").length === 1,
+      );
+      assert.deepEqual(variables(await read(lab, "own"), "foo"), ["KEPT=yes"]);
+      await eventually(
+        "the new workload's variables are removed too",
+        async () => variables(await read(lab, "newcomer"), "foo").length === 0,
+      );
+    });
 
-  await t.step("without a proxy the variables go, and what was somebody else's stays gone", async () => {
-    await lab.tried({});
-    await eventually("ours are gone", async () => variables(await read(lab, "own"), "foo").length === 1);
-    assert.deepEqual(variables(await read(lab, "own"), "foo"), ["KEPT=yes"]);
-    await eventually(
-      "the newcomer's are gone too",
-      async () => variables(await read(lab, "newcomer"), "foo").length === 0,
-    );
-  });
+    await t.step("with --take-over it overwrites another owner's key", async () => {
+      controller.kill("SIGTERM");
+      assert.equal((await controller.ended).code, 0);
+      await using _second = await lab.controller(["--take-over"]);
+      await eventually(
+        "the ConfigMap has the bundle",
+        async () => (await lab.bundle("default", "has-own")) !== "by hand",
+      );
+    });
+  },
+);
 
-  await t.step("with --take-over it writes what another one has written", async () => {
-    controller.kill("SIGTERM");
-    assert.equal((await controller.ended).code, 0);
-    await using _second = await lab.controller(["--take-over"]);
-    await eventually("it is written", async () => (await lab.bundle("default", "has-own")) !== "by hand");
-  });
-});
-
-peerTest("egress controller: where another one looks after the proxy it writes nothing and ends with 4", [
+peerTest("egress controller: if another controller manages the proxy, it writes nothing and exits with 4", [
   "kubernetes",
 ], async ({ kubernetes }, t) => {
   await using lab = await EgressLab.start(kubernetes, { keepsConditions: false });
@@ -317,38 +354,40 @@ peerTest("egress controller: where another one looks after the proxy it writes n
     await cluster.json("PATCH", `${statusPath}?fieldManager=another`, {
       status: { httpProxy: "http://theirs" },
     }, merge);
-    await refusedFor(/status\.httpProxy of Proxy "cluster" is written by "another"/);
+    await refusedFor(/"another" writes status\.httpProxy of Proxy "cluster"/);
   });
 
-  await t.step("--take-over takes it, and is not needed again", async () => {
+  await t.step("--take-over takes ownership once and is not needed again", async () => {
     await using controller = await lab.controller(["--take-over"]);
-    await eventually("it is accepted", async () => (await lab.status())[0] === first);
+    await eventually("the proxy is accepted", async () => (await lab.status())[0] === first);
     controller.kill("SIGTERM");
     assert.equal((await controller.ended).code, 0, controller.stderr);
     await using second = await lab.controller();
     await eventually(
-      "it has looked",
+      "the controller has reconciled",
       async () =>
         /postern_egress_accepted 1/.test(
           await (await fetch(`http://${await second.address()}/metrics`)).text(),
         ),
     );
+    // The report follows the metric, so wait for it before the controller ends.
+    await lab.verdict((await lab.proxy()).metadata.generation);
   });
 
   await t.step(
-    "where the kind keeps no conditions they are in the report alone, and nothing is written twice",
+    "if the kind stores no conditions, only the report has them, and nothing is written twice",
     async () => {
       const { status } = await lab.proxy();
       assert.deepEqual(Object.keys(status ?? {}).sort(), ["httpProxy", "httpsProxy", "noProxy"]);
-      const report = await lab.verdict((await lab.proxy()).metadata.generation);
-      assert.equal(report.conditions.find(({ type }) => type === "Accepted")?.status, "True");
+      const report = await lab.report();
+      assert.equal(report?.conditions.find(({ type }) => type === "Accepted")?.status, "True");
     },
   );
 
   await t.step("the bundle of another field manager, while it runs", async () => {
     await using controller = await lab.controller();
     await eventually(
-      "it has looked",
+      "the controller has reconciled",
       async () =>
         /postern_egress_accepted 1/.test(
           await (await fetch(`http://${await controller.address()}/metrics`)).text(),
@@ -365,7 +404,7 @@ peerTest("egress controller: where another one looks after the proxy it writes n
     assert.equal(code, 4, stderr);
     assert.match(
       stderr,
-      /"ca-bundle.crt" of ConfigMap openshift-config-managed\/trusted-ca-bundle is written by "another"/,
+      /"another" writes "ca-bundle.crt" of ConfigMap openshift-config-managed\/trusted-ca-bundle/,
     );
     assert.equal(await lab.bundle(), "theirs");
   });
@@ -398,6 +437,6 @@ peerTest("egress controller: where another one looks after the proxy it writes n
       kind: "ClusterOperator",
       metadata: { name: "network" },
     });
-    await refusedFor(/ClusterOperator "network" is there/);
+    await refusedFor(/operator of ClusterOperator "network" manages them/);
   });
 });

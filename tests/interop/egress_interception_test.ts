@@ -4,12 +4,12 @@ import { InterceptingProxy } from "../support/intercepting_proxy.ts";
 import { peerTest } from "../support/peers.ts";
 import { testTls } from "../support/tls_files.ts";
 
-// A proxy that looks into TLS is what most trust bundles are for.
+// Trust bundles mostly serve proxies that intercept TLS.
 
 const unknownAuthority = /no CA that is trusted here has signed its certificate/;
 
 peerTest(
-  "an endpoint behind a squid that looks into TLS is ready with its CA in trustedCA, and not without",
+  "an endpoint behind a TLS-intercepting squid is ready only with its CA in trustedCA",
   ["kubernetes", "squid", "openssl"],
   async ({ kubernetes, squid, openssl }, t) => {
     await using lab = await EgressLab.start(kubernetes);
@@ -32,10 +32,10 @@ peerTest(
     for (
       const { name, more } of [
         { name: "without a CA", more: {} },
-        { name: "with the CA of the site, which the proxy hides", more: { trustedCA: { name: "site" } } },
+        { name: "with the CA of the site instead of the proxy's", more: { trustedCA: { name: "site" } } },
       ]
     ) {
-      await t.step(`${name} it is refused, and says why`, async () => {
+      await t.step(`${name} the proxy is rejected with the cause`, async () => {
         const before = site.requests;
         const report = await lab.tried({ ...spec, ...more });
         assert.deepEqual([report.accepted, report.reason], ["False", "NotReady"], report.message);
@@ -43,11 +43,11 @@ peerTest(
         assert.deepEqual([probed?.isReady, probed?.attempts], [false, 3]);
         assert.match(probed?.message ?? "", unknownAuthority);
         assert.deepEqual(await lab.status(), ["", "", ""]);
-        assert.equal(site.requests, before, "nothing was asked for over a connection that is not trusted");
+        assert.equal(site.requests, before, "no request was sent over an untrusted connection");
       });
     }
 
-    await t.step("with the proxy's CA it is accepted, together with the bundle that has it", async () => {
+    await t.step("with the proxy's CA the proxy and its bundle are accepted", async () => {
       const report = await lab.tried({ ...spec, trustedCA: { name: "company" } });
       assert.equal(report.accepted, "True", report.message);
       assert.deepEqual(report.endpoints.map(({ isReady, attempts }) => [isReady, attempts]), [[true, 1]]);
@@ -56,7 +56,7 @@ peerTest(
       assert.equal(site.requests, 1);
     });
 
-    await t.step("egress check --live says the same of a file", async () => {
+    await t.step("egress check --live reports the same for a file", async () => {
       const [file, ca] = [`${home.directory}/proxy.yaml`, `${home.directory}/company.crt`];
       await Deno.writeTextFile(
         file,

@@ -17,7 +17,7 @@ peerTest("A cluster takes the kinds of the egress manifests", ["kubernetes"], as
   await using cluster = await KubeCluster.start(kubernetes);
   await makeEgressKinds(cluster);
 
-  await t.step("nothing in them is doubtful to the API server", async () => {
+  await t.step("the API server reports no problem in them", async () => {
     const { items } = await cluster.json(
       "GET",
       "/apis/apiextensions.k8s.io/v1/customresourcedefinitions",
@@ -35,39 +35,42 @@ peerTest("A cluster takes the kinds of the egress manifests", ["kubernetes"], as
     }
   });
 
-  await t.step("Proxy takes what it takes on OpenShift, however wrong, and keeps nothing else", async () => {
-    const spec = {
-      httpProxy: "not an address",
-      httpsProxy: "",
-      noProxy: "*.a,,",
-      readinessEndpoints: ["", "ftp://x"],
-      trustedCA: { name: "" },
-    };
-    const make = (name: string, spec: unknown) =>
-      cluster.json("POST", `${group}/proxies?fieldValidation=Strict`, {
-        apiVersion: "config.openshift.io/v1",
-        kind: "Proxy",
-        metadata: { name },
-        spec,
-      });
-    await make("cluster", spec);
-    await assert.rejects(make("other", { trustedCA: {} }), /spec.trustedCA.name: Required/);
-    await assert.rejects(make("other", { more: 1 }), /unknown field .*spec.more/);
-    const made = await cluster.json("GET", `${group}/proxies/cluster`);
-    assert.deepEqual((made as { spec: unknown }).spec, spec);
-  });
+  await t.step(
+    "Proxy accepts the same values as on OpenShift, even wrong ones, and no other fields",
+    async () => {
+      const spec = {
+        httpProxy: "not an address",
+        httpsProxy: "",
+        noProxy: "*.a,,",
+        readinessEndpoints: ["", "ftp://x"],
+        trustedCA: { name: "" },
+      };
+      const make = (name: string, spec: unknown) =>
+        cluster.json("POST", `${group}/proxies?fieldValidation=Strict`, {
+          apiVersion: "config.openshift.io/v1",
+          kind: "Proxy",
+          metadata: { name },
+          spec,
+        });
+      await make("cluster", spec);
+      await assert.rejects(make("other", { trustedCA: {} }), /spec.trustedCA.name: Required/);
+      await assert.rejects(make("other", { more: 1 }), /unknown field .*spec.more/);
+      const made = await cluster.json("GET", `${group}/proxies/cluster`);
+      assert.deepEqual((made as { spec: unknown }).spec, spec);
+    },
+  );
 
-  await t.step("its status is written for itself, with conditions", async () => {
+  await t.step("its status is a subresource with conditions", async () => {
     const status = { httpProxy: "http://p:3128", conditions: [condition] };
     const { status: kept, spec } = await patchStatus(cluster, "proxies", status);
     assert.deepEqual(kept, status);
     assert.equal((spec as { httpProxy: string }).httpProxy, "not an address");
   });
 
-  await t.step("where they are OpenShift's own the conditions are dropped without a word", async () => {
+  await t.step("OpenShift's own kinds silently drop the conditions", async () => {
     await makeEgressKinds(cluster, { keepsConditions: false });
     const status = { httpProxy: "http://q:3128", conditions: [condition] };
-    // The server goes on with the former definition for a moment.
+    // The server briefly keeps the former definition.
     let kept: unknown;
     do ({ status: kept } = await patchStatus(cluster, "proxies", status)); while (
       typeof kept === "object" && kept !== null && "conditions" in kept
@@ -75,7 +78,7 @@ peerTest("A cluster takes the kinds of the egress manifests", ["kubernetes"], as
     assert.deepEqual(kept, { httpProxy: "http://q:3128" });
   });
 
-  await t.step("Network has no status apart, and Infrastructure does", async () => {
+  await t.step("Infrastructure has a status subresource, Network does not", async () => {
     const networks = {
       clusterNetwork: [{ cidr: "10.128.0.0/14", hostPrefix: 23 }],
       serviceNetwork: ["172.30.0.0/16"],

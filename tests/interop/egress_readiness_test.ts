@@ -16,7 +16,7 @@ interface Answer {
 }
 
 peerTest(
-  "egress check --live asks through tinyproxy, with the proposed CA and without it",
+  "egress check --live probes through tinyproxy, with and without the proposed CA",
   ["tinyproxy"],
   async ({ tinyproxy }) => {
     await using home = await Household.open();
@@ -34,7 +34,7 @@ peerTest(
     const good = await check(
       `httpProxy: "${url}", readinessEndpoints: ${JSON.stringify(endpoints.slice(0, 2))}`,
     );
-    assert.equal(good.code, 7, "nobody knows the CA of the second one");
+    assert.equal(good.code, 7, "the CA of the second endpoint is unknown");
     assert.deepEqual(good.answer.endpoints?.map(({ isReady }) => isReady), [true, false]);
     assert.match(good.answer.endpoints?.[1]?.failure ?? "", /no CA that is trusted here/);
 
@@ -70,7 +70,7 @@ peerTest(
 );
 
 peerTest(
-  "egress check --live goes through a proxy that is spoken to by TLS, in front of tinyproxy",
+  "egress check --live probes through a TLS proxy in front of tinyproxy",
   ["tinyproxy"],
   async ({ tinyproxy }) => {
     await using home = await Household.open();
@@ -98,7 +98,7 @@ interface Served extends AsyncDisposable {
   readonly address: string;
 }
 
-/** A site that has everything but /gone. */
+/** A site that has every page except /gone. */
 function serve(tls: { cert?: string; key?: string }): Served {
   const options = { hostname: "127.0.0.1", port: 0, onListen: () => {}, ...tls };
   const server = Deno.serve(
@@ -108,7 +108,7 @@ function serve(tls: { cert?: string; key?: string }): Served {
   return { address: `127.0.0.1:${server.addr.port}`, [Symbol.asyncDispose]: () => server.shutdown() };
 }
 
-/** TLS in front of a port of loopback. */
+/** A TLS front end for a loopback port. */
 function inTls(port: number): Served {
   const listener = Deno.listenTls({ hostname: "127.0.0.1", port: 0, ...testTls.server });
   const done = (async () => {

@@ -9,11 +9,11 @@ const account = "postern-egress:postern-egress";
 const proxy = "http://proxy.example.net:3128";
 
 peerTest(
-  "The rights of the egress manifests are enough for its controller, and none is more than it uses",
+  "The egress manifests grant exactly the permissions that the controller uses",
   ["kubectl", "kubernetes"],
   async ({ kubectl, kubernetes }) => {
     await using audit = await Audit.create();
-    // An API server that streams its lists is never asked for one; the others are.
+    // An API server with streaming lists gets no list requests; others do.
     const apiOptions = [...audit.apiOptions, "--feature-gates=WatchList=false"];
     await using lab = await EgressLab.start(kubernetes, { apiOptions });
     await using manifests = await Manifests.create(kubectl);
@@ -60,8 +60,8 @@ peerTest(
         (await lab.bundle("default", "trusted") ?? "").includes("BEGIN CERTIFICATE") &&
         (await lab.status()).join() === [proxy, "", baseNoProxy].join();
     };
-    await eventually("proxy and bundle are with all who asked", isEverywhere);
-    // What is refused is told with an Event.
+    await eventually("all targets have the proxy and the bundle", isEverywhere);
+    // A rejection creates an Event.
     await lab.verdict(await lab.edit({ httpProxy: "ftp://nowhere" }), ({ accepted }) => accepted === "False");
     const events = "/api/v1/namespaces/default/events?fieldSelector=reason=ProxyRefused";
     await eventually("there is an Event", async () => {

@@ -4,15 +4,15 @@ import { makeCertificates } from "../support/kube_processes.ts";
 import { peerTest } from "../support/peers.ts";
 import { eventually } from "../support/peer_program.ts";
 
-// What may be set over the platform's own list, and what the commands for people make of the same cluster.
+// Tests the settings for the platform's list, and the commands on the same cluster.
 
 const proxy = "http://u:Hunter2Secret@proxy.example.net:3128";
 
-/** Entries in the order of a list. */
+/** Formats entries in the order of a list. */
 const list = (...entries: readonly string[]) => entries.toSorted().join(",");
 
 peerTest(
-  "egress: etcdNames and exclude through the controller, and what no-proxy and render say of the cluster",
+  "egress: the controller, no-proxy and render apply etcdNames and exclude",
   ["kubernetes"],
   async ({ kubernetes }, t) => {
     await using lab = await EgressLab.start(kubernetes);
@@ -31,7 +31,7 @@ peerTest(
     {
       await using controller = await lab.controller([...settings, "--exclude=nowhere.example.com"]);
       await t.step(
-        "the list has etcd's members, and not what is left out; a condition names that",
+        "the list has etcd's members without the excluded entries, which a condition names",
         async () => {
           const report = await lab.tried(spec);
           assert.equal(report.accepted, "True", report.message);
@@ -44,34 +44,40 @@ peerTest(
           );
           assert.deepEqual(shown, condition);
           const warned = report.conditions.find(({ type }) => type === "Warned");
-          assert.match(warned?.message ?? "", /exclude names "nowhere\.example\.com", which is no automatic/);
+          assert.match(
+            warned?.message ?? "",
+            /exclude names "nowhere\.example\.com", which is not an automatic/,
+          );
         },
       );
 
-      await t.step("what an administrator lists besides stays, though it is left out by itself", async () => {
-        const report = await lab.tried({ ...spec, noProxy: ".cluster.local" });
-        assert.equal(report.accepted, "True", report.message);
-        assert.equal((await lab.status())[2], list(...left, ...members, ".cluster.local"));
-        await lab.tried(spec);
-      });
+      await t.step(
+        "an administrator's entry stays even if the same automatic entry is excluded",
+        async () => {
+          const report = await lab.tried({ ...spec, noProxy: ".cluster.local" });
+          assert.equal(report.accepted, "True", report.message);
+          assert.equal((await lab.status())[2], list(...left, ...members, ".cluster.local"));
+          await lab.tried(spec);
+        },
+      );
 
-      await t.step("etcd has as many members as the install-config has machines for it", async () => {
+      await t.step("the number of etcd's members follows the install-config", async () => {
         const config = (more: string) =>
           lab.map("kube-system", "cluster-config-v1", {
             "install-config": `networking:\n  machineNetwork:\n  - cidr: 10.0.0.0/16\n${more}`,
           });
         await cluster.apply(config("controlPlane: { replicas: 1 }\n"));
         const fewer = list(...left, "etcd-0.c.example.com", "b.example.com");
-        await eventually("one is listed", async () => (await lab.status())[2] === fewer);
+        await eventually("one member is listed", async () => (await lab.status())[2] === fewer);
         await cluster.apply(config(""));
         const all = list(...left, ...members, "b.example.com");
-        await eventually("three are listed", async () => (await lab.status())[2] === all);
+        await eventually("three members are listed", async () => (await lab.status())[2] === all);
       });
       controller.kill("SIGTERM");
       assert.equal((await controller.ended).code, 0);
     }
 
-    // The current context leads nowhere: the other one is asked for by name.
+    // The current context is unreachable: the commands name the other one.
     const kubeconfig = `${home.directory}/two.kubeconfig`;
     const right = JSON.parse(cluster.kubeconfig());
     await Deno.writeTextFile(
@@ -90,17 +96,20 @@ peerTest(
     const context = right["current-context"];
     const source = ["--kubeconfig", kubeconfig, "--context", context];
 
-    await t.step("no-proxy makes the same list of the cluster with the same settings", async () => {
+    await t.step("no-proxy prints the same list for the cluster with the same settings", async () => {
       const made = await home.run(["egress", "no-proxy", ...source, ...settings]);
       assert.deepEqual(made, { code: 0, stdout: `${(await lab.status())[2]}\n`, stderr: "" });
     });
 
-    await t.step("and without them the platform's own, with what an administrator asks for", async () => {
-      const made = await home.run(["egress", "no-proxy", ...source, "--no-proxy", "a.example.com"]);
-      assert.deepEqual(made, { code: 0, stdout: `${list(...automatic, "a.example.com")}\n`, stderr: "" });
-    });
+    await t.step(
+      "without settings no-proxy prints the platform's list with the administrator's entries",
+      async () => {
+        const made = await home.run(["egress", "no-proxy", ...source, "--no-proxy", "a.example.com"]);
+        assert.deepEqual(made, { code: 0, stdout: `${list(...automatic, "a.example.com")}\n`, stderr: "" });
+      },
+    );
 
-    await t.step("no-proxy says what clients do by the list of the cluster", async () => {
+    await t.step("no-proxy shows how clients apply the cluster's list", async () => {
       const url = "http://b.example.com/";
       const asked = ["--for-url", url, "-o", "json"];
       const { code, stdout, stderr } = await home.run(["egress", "no-proxy", ...source, ...asked]);
@@ -109,13 +118,13 @@ peerTest(
       assert.deepEqual([verdict.url, verdict.clients.go, verdict.clients.curl], [url, "direct", undefined]);
     });
 
-    await t.step("the current context is taken where none is named", async () => {
+    await t.step("the current context is the default", async () => {
       const { code, stderr } = await home.run(["egress", "no-proxy", "--kubeconfig", kubeconfig]);
       assert.equal(code, 6, stderr);
       assert.match(stderr, /127\.0\.0\.1:1/);
     });
 
-    await t.step("render takes what was accepted, not what is proposed, and no password", async () => {
+    await t.step("render uses the accepted values instead of the spec, and masks the password", async () => {
       const [, , accepted] = await lab.status();
       const objects = `${home.directory}/objects.yaml`;
       await Deno.writeTextFile(objects, asking);
@@ -127,14 +136,14 @@ peerTest(
       );
       assert.ok(added.includes("value: http://u:***@proxy.example.net:3128"), stdout);
       assert.ok(added.includes("- name: NO_PROXY"), stdout);
-      // A long text of YAML goes over several lines.
+      // YAML splits a long text into several lines.
       assert.ok(added.join("").replaceAll(/\s/g, "").includes(accepted ?? "none"), stdout);
       for (const line of ca.trim().split("\n")) assert.ok(added.includes(line), stdout);
       assert.doesNotMatch(stdout + stderr, /Hunter2Secret|proposed/);
     });
 
     await t.step(
-      "without settings the list is the platform's again, and no condition speaks of it",
+      "without settings the list is again the platform's, without a condition",
       async () => {
         await using _controller = await lab.controller();
         const report = await lab.tried({ ...spec, noProxy: "" });

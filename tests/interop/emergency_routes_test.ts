@@ -93,7 +93,7 @@ peerTest(
       const env = { XDG_CACHE_HOME: `${home.directory}/nothing` };
       const { code, stdout, stderr } = await home.run(["emergency-credentials", odd], { env });
       assert.equal(code, 0, stderr);
-      assert.match(stderr, /no catalogue is stored: "c odd.*" is taken for the whole id/);
+      assert.match(stderr, /no catalogue is stored; using "c odd.*" as the cluster's id/);
       assert.match(stdout, /token: "secret-of-the-odd-one"/);
       assert.ok(
         stdout.includes(`current-context: ${JSON.stringify(`emergency-credentials/${odd}`)}`),

@@ -107,7 +107,7 @@ else {
         facts: { jumphost: "jump1", jumphostDomains: fresh },
       });
       const { code, stdout, stderr } = await home.run(["update"]);
-      assert.deepEqual([code, stderr], [0, 'postern: the door "default" has taken it up\n'], stdout);
+      assert.deepEqual([code, stderr], [0, 'postern: reloaded instance "default"\n'], stdout);
       const updated = performance.now();
       using fromNew = await throughSocks5(address, target);
       assert.equal(await fromNew.restText(), "hello");

@@ -109,7 +109,7 @@ Deno.test("a download goes on over an update that gives its name to a jump host,
   const client = await throughSocks5(await instance.address(), { host: "127.0.0.1", port: target.port });
   const got = client.rest();
   lieutenant.clusters = [companyCluster("c-a", "jump1"), companyCluster("c-new", "jump2")];
-  assert.match((await company.update()).stderr, /the door "default" has taken it up/);
+  assert.match((await company.update()).stderr, /reloaded instance "default"/);
   assert.match((await home.run(["explain", "c-new.example.net"])).stdout, /goes to jump2\n/);
   if (Deno.build.os !== "windows") {
     instance.kill("SIGHUP");
@@ -193,7 +193,7 @@ peerTest(
     let isAlive = true;
     const ended = decoy.status.then(() => isAlive = false);
     try {
-      assert.match((await company.update()).stderr, /the door "default" has taken it up/);
+      assert.match((await company.update()).stderr, /reloaded instance "default"/);
       await eventually("the door has reloaded", () => /config\.reloaded/.test(instance.stderr));
       assert.doesNotMatch(instance.stderr, /SIGHUP/);
       // A signal would have come before the answer to a later question.

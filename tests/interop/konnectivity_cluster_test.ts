@@ -76,7 +76,7 @@ peerTest("check 30: agents sign in with tokens, which a real API server judges",
     await t.step(`${name} is refused`, async () => {
       await Deno.writeTextFile(file, token);
       const agent = await agentCommand(home, lab, { agents, token: file });
-      await agent.program.says(/server\.unreachable .*the token is refused/);
+      await agent.program.says(/server\.unreachable .*the token is rejected/);
       await program.says(says);
       assert.equal(await metricOf(server.health, `${serverMetrics}ready_backend_connections`), 0);
       assert.doesNotMatch(program.stderr + agent.program.stderr, new RegExp(token.slice(0, 30)));
@@ -98,12 +98,12 @@ peerTest("check 30: agents sign in with tokens, which a real API server judges",
     await lab.goAgent(server, [`--service-account-token-path=${file}`, "--agent-id=go"]);
     await program.says(/agent\.joined agent=go/);
     await agentCommand(home, lab, { agents });
-    await program.says(/agent\.refused .*a bearer token is expected/);
+    await program.says(/agent\.refused .*a bearer token is required/);
   });
   await t.step("while the API server is away nobody gets in, and then again", async () => {
     await cluster.stopApi();
     const agent = await agentCommand(home, lab, { agents, token: file, more: ["--agent-id=late"] });
-    await agent.program.says(/server\.unreachable .*cannot be checked now/);
+    await agent.program.says(/server\.unreachable .*cannot check the token now/);
     await program.says(/agent\.refused .*Cannot reach the API server/);
     await cluster.startApi();
     await program.says(/agent\.joined agent=late/);

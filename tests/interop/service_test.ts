@@ -11,7 +11,7 @@ import { echoServer } from "../support/target_server.ts";
 
 const linux = { platforms: ["linux"] as const };
 
-/** A household whose systemctl writes down what it is told. */
+/** A household with a systemctl that logs its arguments. */
 async function household(
   port: number,
 ): Promise<{ home: Household; env: Record<string, string>; log: string }> {
@@ -26,7 +26,7 @@ async function household(
   return { home, env: { PATH: `${bin}:/usr/bin:/bin` }, log };
 }
 
-/** The words of a unit's ExecStart, by the rules of systemd.service(5) as far as postern uses them. */
+/** The words of a unit's ExecStart, by the rules of systemd.service(5) that postern uses. */
 function execStart(unit: string): string[] {
   const line = /^ExecStart=(.*)$/m.exec(unit)?.[1] ?? assert.fail("no ExecStart");
   return [...line.matchAll(/"((?:[^"\\]|\\.)*)"|(\S+)/g)].map(([, quoted, plain]) =>
@@ -35,7 +35,7 @@ function execStart(unit: string): string[] {
 }
 
 peerTest(
-  "service-install writes units that systemd takes, and what they start serves on the socket",
+  "service-install writes valid systemd units, and their service serves the socket",
   ["systemd_analyze", "systemd_socket_activate"],
   async ({ systemd_analyze: analyze, systemd_socket_activate: activate }) => {
     const port = freePort();
@@ -44,12 +44,12 @@ peerTest(
     const env = { ...plain, KUBECONFIG: "my kube/50%:/k" };
     const asked = await home.run(["service-install"], { env });
     assert.equal(asked.code, 2, asked.stderr);
-    assert.match(asked.stderr, /Cannot ask whether to do that: there is no terminal\n.*--yes/);
+    assert.match(asked.stderr, /Cannot ask for confirmation: no terminal\n.*--yes/);
     const done = await home.run(["service-install", "--yes"], { env });
     assert.equal(done.code, 0, done.stderr);
     const kubeconfigs = `${home.directory}/my kube/50%:/k`;
     assert.ok(
-      done.stderr.startsWith(`postern: note: the service keeps KUBECONFIG as it is now: ${kubeconfigs};`),
+      done.stderr.startsWith(`postern: note: the service always uses the current KUBECONFIG: ${kubeconfigs};`),
     );
     const units = `${home.directory}/config/systemd/user`;
     for (const name of ["service", "socket"]) {
@@ -94,7 +94,7 @@ peerTest(
 );
 
 peerTest(
-  "service-install --always and its timer are units that systemd takes; service-uninstall leaves nothing",
+  "service-install --always and its timer are valid systemd units; service-uninstall removes all",
   ["systemd_analyze"],
   async ({ systemd_analyze: analyze }) => {
     const { home, env } = await household(freePort());
@@ -124,7 +124,7 @@ peerTest(
 );
 
 peerTest(
-  "the timer's update fails at once without a sign-in that is good, and asks nobody",
+  "the timer's update fails at once without a valid sign-in and does not prompt",
   [],
   async () => {
     const { home, env } = await household(freePort());
@@ -144,12 +144,12 @@ peerTest(
     const done = await home.run(["service", "install", "--update-timer", "--yes"], { env });
     assert.equal(done.code, 0, done.stderr);
     const unit = await Deno.readTextFile(`${home.directory}/config/systemd/user/postern-update.service`);
-    // The words of postern itself: what starts it from source depends on the permissions of each command.
+    // Only postern's arguments: how it starts from source depends on each command's permissions.
     const words = execStart(unit);
     const args = words.slice(words.lastIndexOf("update"));
     assert.deepEqual(args, ["update", "--if-older-than=12h", "--no-sign-in"]);
     assert.doesNotMatch(unit, /BROWSER/);
-    // Even where the person's own environment names a browser.
+    // Even if the user's environment names a browser.
     const browser = `${home.directory}/bin/browser`;
     const { code, stderr } = await home.run(args, { env: { POSTERN_BROWSER: browser } });
     assert.equal(code, 5, stderr);
@@ -160,7 +160,7 @@ peerTest(
   linux,
 );
 
-Deno.test("service-install --print changes nothing, and without routes it says what is missing", async () => {
+Deno.test("service-install --print changes nothing; without routes it reports what is missing", async () => {
   await using home = await Household.open();
   const printed = await home.run(["install", "--print", "--on-demand"]);
   if (Deno.build.os === "windows") return assert.equal(printed.code, 1);
@@ -172,65 +172,69 @@ Deno.test("service-install --print changes nothing, and without routes it says w
   assert.match(refused.stderr, /nothing would be routed/);
 });
 
-/** Prints what a plist says as JSON. */
+/** Prints a plist as JSON. */
 const parser = "import json,plistlib,sys; print(json.dumps(plistlib.loads(sys.stdin.buffer.read())))";
 
-peerTest("the agents for launchd are plists, whatever their paths hold", ["python"], async ({ python }) => {
-  const path = `/Users/me & <you>/50% "it"/config.yaml`;
-  for (const isAlways of [true, false]) {
-    const files = launchdPlists("/Users/me", {
-      isAlways,
-      self: ["/opt/postern"],
-      serviceArguments: ["proxy", `--config=${path}`],
-      updateArguments: ["update"],
-      hasTimer: true,
-      addresses: ["127.0.0.1:12000", "[::1]:12000"],
-      drain: 30_000,
-    });
-    const parsed: unknown[] = [];
-    for (const { content } of files) {
-      const { code, stdout, stderr } = await runPeer(python, ["-c", parser], { stdin: content });
-      assert.equal(code, 0, stderr);
-      parsed.push(JSON.parse(stdout));
-    }
-    const log = "/Users/me/Library/Logs/local.postern.proxy.log";
-    assert.deepEqual(parsed[0], {
-      Label: "local.postern.proxy",
-      ProgramArguments: [
-        "/opt/postern",
-        "proxy",
-        `--config=${path}`,
-        ...(isAlways ? [] : [`--log-file=${log}`]),
-      ],
-      LimitLoadToSessionType: "Aqua",
-      ProcessType: "Interactive",
-      ExitTimeOut: 45,
-      SoftResourceLimits: { NumberOfFiles: 65536 },
-      ...(isAlways
-        ? {
-          RunAtLoad: true,
-          KeepAlive: true,
-          ThrottleInterval: 10,
-          StandardOutPath: log,
-          StandardErrorPath: log,
-        }
-        : {
-          inetdCompatibility: { Wait: true },
-          Sockets: {
-            proxy: {
-              SockType: "stream",
-              SockFamily: "IPv4",
-              SockNodeName: "127.0.0.1",
-              SockServiceName: "12000",
+peerTest(
+  "the launchd agents are valid plists for any characters in paths",
+  ["python"],
+  async ({ python }) => {
+    const path = `/Users/me & <you>/50% "it"/config.yaml`;
+    for (const isAlways of [true, false]) {
+      const files = launchdPlists("/Users/me", {
+        isAlways,
+        self: ["/opt/postern"],
+        serviceArguments: ["proxy", `--config=${path}`],
+        updateArguments: ["update"],
+        hasTimer: true,
+        addresses: ["127.0.0.1:12000", "[::1]:12000"],
+        drain: 30_000,
+      });
+      const parsed: unknown[] = [];
+      for (const { content } of files) {
+        const { code, stdout, stderr } = await runPeer(python, ["-c", parser], { stdin: content });
+        assert.equal(code, 0, stderr);
+        parsed.push(JSON.parse(stdout));
+      }
+      const log = "/Users/me/Library/Logs/local.postern.proxy.log";
+      assert.deepEqual(parsed[0], {
+        Label: "local.postern.proxy",
+        ProgramArguments: [
+          "/opt/postern",
+          "proxy",
+          `--config=${path}`,
+          ...(isAlways ? [] : [`--log-file=${log}`]),
+        ],
+        LimitLoadToSessionType: "Aqua",
+        ProcessType: "Interactive",
+        ExitTimeOut: 45,
+        SoftResourceLimits: { NumberOfFiles: 65536 },
+        ...(isAlways
+          ? {
+            RunAtLoad: true,
+            KeepAlive: true,
+            ThrottleInterval: 10,
+            StandardOutPath: log,
+            StandardErrorPath: log,
+          }
+          : {
+            inetdCompatibility: { Wait: true },
+            Sockets: {
+              proxy: {
+                SockType: "stream",
+                SockFamily: "IPv4",
+                SockNodeName: "127.0.0.1",
+                SockServiceName: "12000",
+              },
             },
-          },
-        }),
-    });
-    assert.equal((parsed[1] as { Label: string }).Label, "local.postern.update");
-  }
-});
+          }),
+      });
+      assert.equal((parsed[1] as { Label: string }).Label, "local.postern.update");
+    }
+  },
+);
 
-/** Does as launchd does for a program of inetd: the listening socket is its input and its outputs. */
+/** Starts a program like launchd's inetd mode: the listening socket is its standard input and outputs. */
 const inetd = `
 import os, socket, sys
 listening = socket.socket()
@@ -242,7 +246,7 @@ os.execvp(sys.argv[2], sys.argv[2:])
 `;
 
 peerTest(
-  "a door serves on a socket that it has as standard input, as launchd gives it",
+  "an instance serves a socket on standard input, as launchd passes it",
   ["python"],
   async ({ python }) => {
     const port = freePort();

@@ -16,7 +16,7 @@ import { testTls } from "../support/tls_files.ts";
 
 const { signal } = new AbortController();
 
-/** A person's machine with real files, sockets and programs, and a real provider. */
+/** A user's machine with real files, sockets and programs, and a real provider. */
 class Lab implements AsyncDisposable {
   readonly directory: string;
   readonly dex: Dex;
@@ -24,7 +24,7 @@ class Lab implements AsyncDisposable {
   readonly env: Record<string, string> = {};
   clock: Clock = systemClock;
   said = "";
-  /** The browser's last page. */
+  /** The last page in the browser. */
   page = "";
 
   private constructor(directory: string, dex: Dex) {
@@ -75,7 +75,7 @@ class Lab implements AsyncDisposable {
     };
   }
 
-  /** Signs in with a browser that is played here; where that does not come back, the sign-in ends with its page. */
+  /** Signs in with a scripted browser; if the browser does not return, the sign-in fails with its page. */
   async signIn(options: Partial<SignInOptions> = {}): Promise<SignedIn> {
     this.said = "";
     const stop = new AbortController();
@@ -92,7 +92,7 @@ class Lab implements AsyncDisposable {
     return await asked;
   }
 
-  /** So much later, as far as postern can tell. */
+  /** Moves postern's date forward. */
   later(ms: number): void {
     this.clock = { ...systemClock, date: () => new Date(Date.now() + ms) };
   }
@@ -103,7 +103,7 @@ class Lab implements AsyncDisposable {
   }
 }
 
-peerTest("signIn() at dex: the person signs in once, then it is silent", ["dex"], async (paths) => {
+peerTest("signIn() at dex: the user signs in once, then sign-ins are silent", ["dex"], async (paths) => {
   await using lab = await Lab.open(paths);
   const first = await lab.signIn();
   assert.deepEqual([first.from, first.name], ["person", "alice@example.com"]);
@@ -124,18 +124,18 @@ peerTest("signIn() at dex: the person signs in once, then it is silent", ["dex"]
   assert.doesNotMatch(`${lab.said}${JSON.stringify(lab.log.lines)}`, /eyJ|code=/);
 });
 
-peerTest("signIn() at dex: several at once renew once", ["dex"], async (paths) => {
+peerTest("signIn() at dex: concurrent calls renew once", ["dex"], async (paths) => {
   await using lab = await Lab.open(paths);
   await lab.signIn();
   lab.later(3_595_000);
   const silent = { ...lab.options, method: "none" } as const;
-  // Dex takes each refresh token once: a second renewal with the same one would fail.
+  // Dex accepts each refresh token once: a second renewal with the same one would fail.
   const all = await Promise.all([1, 2, 3].map(() => signIn({ ...silent }, lab.parts, { signal })));
   assert.ok(all.every(({ from }) => from === "refresh"));
   assert.deepEqual(lab.log.lines.filter(({ event }) => event === "sign_in.refresh_refused"), []);
 });
 
-peerTest("signIn() at dex: a revoked token leads to the person", ["dex"], async (paths) => {
+peerTest("signIn() at dex: after a revoked token the user signs in again", ["dex"], async (paths) => {
   await using lab = await Lab.open(paths);
   const first = await lab.signIn();
   const path = `${lab.directory}/cache/tokens/${
@@ -148,7 +148,7 @@ peerTest("signIn() at dex: a revoked token leads to the person", ["dex"], async 
   assert.notEqual(second.idToken, first.idToken);
 });
 
-peerTest("signIn() at dex ends with the reason of a refusal", ["dex"], async (paths) => {
+peerTest("signIn() at dex throws the provider's error", ["dex"], async (paths) => {
   await using lab = await Lab.open(paths);
   await assert.rejects(lab.signIn({ scopes: ["openid", "nonsense"] }), (error) => {
     assert.ok(isPosternError(error, "auth"));
@@ -164,7 +164,7 @@ peerTest("signIn() at dex needs its CA", ["dex"], async (paths) => {
   await assert.rejects(signIn(options, lab.parts, { signal }), /Cannot trust "127.0.0.1"/);
 });
 
-peerTest("signIn() at dex says who has its port", ["dex"], async (paths) => {
+peerTest("signIn() at dex hints at the process that uses its port", ["dex"], async (paths) => {
   await using lab = await Lab.open(paths);
   using _taken = Deno.listen({ hostname: "127.0.0.1", port: lab.dex.callbackPort });
   const quick = { ...lab.parts, world: { ...lab.parts.world, clock: fast(10) } };
@@ -176,7 +176,7 @@ peerTest("signIn() at dex says who has its port", ["dex"], async (paths) => {
 });
 
 peerTest(
-  "signIn() at dex opens the browser that the person named",
+  "signIn() at dex opens the configured browser",
   ["dex", "sh"],
   async ({ sh, ...paths }) => {
     await using lab = await Lab.open(paths);
@@ -193,7 +193,7 @@ peerTest(
 
 peerTest("signIn() at dex with a code on another device", ["dex"], async (paths) => {
   await using lab = await Lab.open(paths);
-  // Dex wants five seconds between two questions, so that it also says to slow down.
+  // Dex requires five seconds between polls, so it also sends slow_down.
   lab.clock = fast(20);
   const asked = signIn({ ...lab.options, method: "device" }, lab.parts, { signal });
   await eventually("the code is shown", () => lab.said !== "");
@@ -203,7 +203,7 @@ peerTest("signIn() at dex with a code on another device", ["dex"], async (paths)
   assert.deepEqual([(await asked).from, (await asked).name], ["person", "alice@example.com"]);
 });
 
-/** A clock whose timers are so many times as quick. */
+/** A clock with timers that run `times` times as fast. */
 function fast(times: number): Clock {
   return {
     ...systemClock,

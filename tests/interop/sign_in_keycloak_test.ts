@@ -12,7 +12,7 @@ import { type Ended, Household, type Instance } from "../support/postern_process
 import { signInTurn } from "../support/sign_in_port.ts";
 import { testTls } from "../support/tls_files.ts";
 
-/** Something besides a window: the test itself plays the browser, with the address that is shown. */
+/** Not a real browser: the test plays it with the printed address. */
 const env = { POSTERN_BROWSER: "true" };
 const cluster = { id: "c-prod01", tenant: "t-a", displayName: "Prod01" };
 
@@ -32,10 +32,10 @@ peerTest(
       );
     await Deno.writeTextFile(`${home.directory}/ca.crt`, testTls.ca);
     await configure("");
-    /** Without a terminal and a browser nobody can be asked. */
+    /** Without a terminal and a browser, postern cannot prompt. */
     const silent = (...args: string[]) => home.run(args);
 
-    await t.step("the first update signs in with a browser, the second one asks nobody", async () => {
+    await t.step("the first update signs in with a browser, the second one does not prompt", async () => {
       using _turn = await signInTurn();
       const first = await withBrowser(home.start(["update"], { env }), "alice");
       assert.equal(first.code, 0, first.stderr);
@@ -43,18 +43,21 @@ peerTest(
       const second = await silent("update");
       assert.deepEqual([second.code, second.stderr], [0, ""]);
     });
-    await t.step("a token that Lieutenant refuses is renewed, with each refresh token once", async () => {
-      const seen = new Set<string>();
-      for (let time = 0; time < 3; time++) {
-        const { refreshToken } = await tokens.read();
-        seen.add(refreshToken);
-        await tokens.spoil();
-        const { code, stderr } = await silent("update");
-        assert.deepEqual([code, stderr], [0, ""]);
-      }
-      assert.equal(seen.size, 3, "Keycloak has given a new one each time");
-    });
-    await t.step("what commodore has stored counts, and its file is left alone", async () => {
+    await t.step(
+      "a token that Lieutenant rejects is renewed, with each refresh token only once",
+      async () => {
+        const seen = new Set<string>();
+        for (let time = 0; time < 3; time++) {
+          const { refreshToken } = await tokens.read();
+          seen.add(refreshToken);
+          await tokens.spoil();
+          const { code, stderr } = await silent("update");
+          assert.deepEqual([code, stderr], [0, ""]);
+        }
+        assert.equal(seen.size, 3, "Keycloak has issued a new one each time");
+      },
+    );
+    await t.step("commodore's stored tokens are used, and its file stays unchanged", async () => {
       const { idToken, refreshToken } = await tokens.read();
       await tokens.remove();
       const file = `${home.directory}/cache/commodore/token`;
@@ -70,7 +73,7 @@ peerTest(
       await Deno.remove(file);
     });
     await t.step(
-      "a token for another client is refused by Lieutenant, and a person is asked once",
+      "Lieutenant rejects a token for another client, and the user is prompted once",
       async () => {
         using _turn = await signInTurn();
         await configure(", oidc: { clientId: other }");
@@ -85,7 +88,7 @@ peerTest(
         await configure("");
       },
     );
-    await t.step("a token that has expired is refused, and a sign-in would help", async () => {
+    await t.step("an expired token is rejected with a hint to sign in", async () => {
       using _turn = await signInTurn();
       await configure(", oidc: { clientId: brief }");
       const login = await withBrowser(home.start(["login"], { env }), "alice");
@@ -95,7 +98,7 @@ peerTest(
       const { expires, audience } = readClaims(token) ?? {};
       assert.deepEqual([...audience ?? []].sort(), ["brief", "lieutenant"]);
       assert.ok(expires);
-      await eventually("it has expired", () => Date.now() > expires.getTime() + 1000);
+      await eventually("the token has expired", () => Date.now() > expires.getTime() + 1000);
       const client = new HttpClient({ clock, network: createNetwork() }, { ca: testTls.ca });
       const request = { name: "main", lieutenant: lieutenant.url, token };
       await assert.rejects(
@@ -104,10 +107,10 @@ peerTest(
       );
       await configure("");
     });
-    await t.step("logout has Keycloak forget the sign-in", async () => {
+    await t.step("logout ends the session at Keycloak", async () => {
       const former = await tokens.read();
       assert.equal((await silent("logout")).stderr, "postern: signed out of the catalogue main\n");
-      assert.match((await silent("logout")).stderr, /nobody was signed in/);
+      assert.match((await silent("logout")).stderr, /no stored sign-in/);
       await tokens.write(former);
       await tokens.spoil();
       const { code, stderr } = await silent("update");
@@ -118,7 +121,7 @@ peerTest(
       );
       await tokens.remove();
     });
-    await t.step("who may have no token that outlives the session gets a shorter one", async () => {
+    await t.step("a user without offline access gets a token for the session", async () => {
       using _turn = await signInTurn();
       const login = await withBrowser(home.start(["login"], { env }), "mallory");
       assert.equal(login.code, 0, login.stderr);
@@ -142,7 +145,7 @@ peerTest(
   },
 );
 
-/** Lets a command come to its end with a person who signs in where it says. */
+/** Completes a command by signing in at its printed address. */
 async function withBrowser(command: Instance, user: string): Promise<Ended> {
   const [, address = ""] = await command.says(/open this address:\n(\S+)\n/);
   const page = await new KeycloakBrowser(user).visit(address);
@@ -155,7 +158,7 @@ interface Tokens {
   readonly refreshToken: string;
 }
 
-/** The files of tokens of a household. */
+/** The token files of a household. */
 class StoredTokens {
   readonly #directory: string;
   #path = "";
@@ -173,10 +176,10 @@ class StoredTokens {
     );
   }
 
-  /** Those of the client "lieutenant". */
+  /** The tokens of the client "lieutenant". */
   async read(): Promise<Tokens> {
     const found = (await this.all()).find(({ clientId }) => clientId === "lieutenant");
-    if (!found) throw new Error("nobody is signed in");
+    if (!found) throw new Error("there are no tokens");
     const { path, idToken, refreshToken, ...rest } = found;
     this.#path = path;
     this.#rest = rest;
@@ -187,7 +190,7 @@ class StoredTokens {
     await Deno.writeTextFile(this.#path, JSON.stringify({ ...this.#rest, ...tokens }), { mode: 0o600 });
   }
 
-  /** Everything of the token stays right but the signature, which only the other side looks at. */
+  /** Replaces only the token's signature, which only the server verifies. */
   async spoil(): Promise<void> {
     const { idToken, refreshToken } = await this.read();
     const [head, claims] = idToken.split(".");

@@ -5,7 +5,7 @@ import { type CommandOptions, Household, type Instance } from "../support/poster
 import { latin1, RawClient, throughSocks5 } from "../support/raw_client.ts";
 import { echoServer, TargetServer } from "../support/target_server.ts";
 
-/** A household's `postern proxy` that systemd starts when somebody comes to the port. */
+/** A household's `postern proxy`, started by systemd when a client connects. */
 async function activated(
   activate: string,
   home: Household,
@@ -14,7 +14,7 @@ async function activated(
     & CommandOptions,
 ): Promise<{ readonly instance: Instance; readonly address: string }> {
   const address = `127.0.0.1:${freePort()}`;
-  // It hands on nothing of the environment but what it is told to.
+  // systemd-socket-activate passes only named environment variables.
   const { env } = home.commandLine([]);
   const kept = Object.keys(env).flatMap((name) => ["-E", name]);
   const wrap = [...under, activate, "-l", address, `--fdname=${names}`, ...kept];
@@ -32,7 +32,7 @@ async function assertServes(address: string, target: TargetServer): Promise<void
 const cases = [
   { name: "by name", args: ["--on-demand", "systemd=postern.socket"] },
   {
-    name: "by the name that kharon's unit has",
+    name: "by the name in kharon's unit",
     args: ["--on-demand", "systemd=kharon.socket"],
     names: "kharon.socket",
   },
@@ -41,7 +41,7 @@ const cases = [
 
 for (const { name, ...handed } of cases) {
   peerTest(
-    `the first client starts the door on the socket that systemd has (${name})`,
+    `the first client starts an instance on a systemd socket (${name})`,
     ["systemd_socket_activate"],
     async ({ systemd_socket_activate: activate }) => {
       await using home = await Household.open();
@@ -60,7 +60,7 @@ for (const { name, ...handed } of cases) {
 }
 
 peerTest(
-  "a socket of another name is not ours",
+  "postern does not use a socket with another name",
   ["systemd_socket_activate"],
   async ({ systemd_socket_activate: activate }) => {
     await using home = await Household.open();
@@ -79,7 +79,7 @@ peerTest(
 );
 
 peerTest(
-  "a door on demand ends when it is idle, and not while a connection lives",
+  "an instance on demand stops when idle, but not while a connection is open",
   ["systemd_socket_activate"],
   async ({ systemd_socket_activate: activate }) => {
     await using home = await Household.open();
@@ -91,7 +91,7 @@ peerTest(
     await using _instance = instance;
     {
       using client = await throughSocks5(address, { host: "127.0.0.1", port: target.port });
-      // Three times as long as it may be idle.
+      // Three times the idle limit.
       await new Promise((resolve) => setTimeout(resolve, 900));
       await client.send("still here");
       assert.deepEqual(await client.take(10), latin1("still here"));
@@ -104,7 +104,7 @@ peerTest(
 );
 
 peerTest(
-  "a client of an inherited socket may end its side and still gets the answer, 8 MB each way",
+  "a client of an inherited socket can half-close and still gets the response, 8 MB in each direction",
   ["systemd_socket_activate"],
   async ({ systemd_socket_activate: activate }) => {
     await using home = await Household.open();
@@ -126,7 +126,7 @@ peerTest(
 );
 
 peerTest(
-  "out of descriptors: a door on an inherited socket says so, does not spin, answers pages, and goes on",
+  "out of descriptors: an instance on an inherited socket logs it, does not spin, serves pages, and recovers",
   ["systemd_socket_activate", "bash", "loadgen"],
   async ({ systemd_socket_activate: activate, bash, loadgen }) => {
     await using home = await Household.open();
@@ -151,7 +151,7 @@ peerTest(
       for (const client of clients) client.close();
     }
     await eventually(
-      "there is room again",
+      "the instance serves clients again",
       () => assertServes(address, target).then(() => true, () => false),
     );
   },

@@ -24,16 +24,16 @@ const transports = ["direct", "jump", "corp", "hosted"] as const;
 const peers = [...sshPeers, "tinyproxy", ...konnectivityPeers] as const;
 const frontend = { mode: "grpc", isSocket: false } as const;
 
-/** How a client says which host it wants, and what it hears: `reached`, or the refusal of its protocol. */
-interface Way {
+/** How a client names its host, and the result: `reached` or the error of its protocol. */
+interface ClientProtocol {
   readonly name: string;
-  /** The answer to a rule that rejects, and to a host that is none. */
+  /** The errors for a rejected target and for an invalid host. */
   readonly rejected: string;
   readonly unreadable: string;
   readonly ask: (client: RawClient, host: string, port: number) => Promise<string>;
 }
 
-const ways: readonly Way[] = [
+const protocols: readonly ClientProtocol[] = [
   {
     name: "SOCKS4a",
     rejected: "91",
@@ -79,7 +79,7 @@ const ways: readonly Way[] = [
   },
 ];
 
-/** Text of one byte a character, as a request line carries UTF-8. */
+/** Text with one character per byte, for UTF-8 in request lines. */
 function bytesAsText(text: string): string {
   return String.fromCharCode(...new TextEncoder().encode(text));
 }
@@ -99,7 +99,7 @@ async function greeting(client: RawClient): Promise<string> {
   return text.slice(text.indexOf("\r\n\r\n") + 4);
 }
 
-/** Unspecified addresses as SOCKS4 and SOCKS5 carry them, and where in the answer they are refused. */
+/** Unspecified addresses in SOCKS4 and SOCKS5 requests, and the position of the error in the reply. */
 function byAddress(port: number): [Uint8Array, { readonly at: number; readonly is: number }][] {
   const ports = [port >> 8, port & 255];
   const mapped = [...new Array(10).fill(0), 255, 255, 0, 0, 0, 0];
@@ -114,19 +114,19 @@ function byAddress(port: number): [Uint8Array, { readonly at: number; readonly i
 /** A page on 127.0.0.1. */
 function page(): TargetServer {
   return new TargetServer(async (client) => {
-    // Some connections end before their client says anything.
+    // Some connections end before their client sends anything.
     if (await client.some()) {
       await client.send("HTTP/1.0 200 OK\r\nContent-Length: 7\r\nConnection: close\r\n\r\nreached");
     }
   });
 }
 
-async function asked(address: string, way: Way, host: string, port: number): Promise<string> {
+async function asked(address: string, protocol: ClientProtocol, host: string, port: number): Promise<string> {
   using client = await RawClient.connect(address);
-  return await way.ask(client, host, port);
+  return await protocol.ask(client, host, port);
 }
 
-/** An instance with a transport for each peer, behind rules that reject loopback on all ports but `open`. */
+/** An instance with a transport for each peer, after rules that reject loopback on all ports but `open`. */
 async function home(
   paths: PeerPaths<typeof peers[number]>,
   { closed, open, held }: {
@@ -169,7 +169,7 @@ async function home(
 }
 
 peerTest(
-  "no spelling of an address gets past a rule, by any listener through any transport",
+  "no spelling of an address bypasses a rule, with any listener and any transport",
   peers,
   async (paths) => {
     await using held = new AsyncDisposableStack();
@@ -178,27 +178,27 @@ peerTest(
     const instance = held.use(await household.instance());
     const address = await instance.address();
     const wrong: string[] = [];
-    const expect = async (way: Way, host: string, port: number, answer: string) => {
-      const heard = await asked(address, way, host, port);
-      if (heard !== answer) wrong.push(`${way.name} ${host}:${port}: ${heard} instead of ${answer}`);
+    const expect = async (protocol: ClientProtocol, host: string, port: number, answer: string) => {
+      const heard = await asked(address, protocol, host, port);
+      if (heard !== answer) wrong.push(`${protocol.name} ${host}:${port}: ${heard} instead of ${answer}`);
     };
     for (const [at, transport] of transports.entries()) {
       const [shut = 0, free = 0] = [closed[at]?.port, open[at]?.port];
-      for (const way of ways) {
+      for (const protocol of protocols) {
         await Promise.all([...loopbackSpellings, ...unspecifiedSpellings].map(async (host) => {
-          await expect(way, host, shut, way.rejected);
+          await expect(protocol, host, shut, protocol.rejected);
           // The pages listen on IPv4 only.
           if (/^(?:::|0:0:0:0:0:0:0:0|::0\.0\.0\.0)$/.test(host)) return;
-          await expect(way, host, free, "reached");
+          await expect(protocol, host, free, "reached");
         }));
         await Promise.all([...noAddresses, ...invisibleNames].map(async (host) => {
-          await expect(way, host, shut, way.unreadable);
-          await expect(way, host, free, way.unreadable);
+          await expect(protocol, host, shut, protocol.unreadable);
+          await expect(protocol, host, free, protocol.unreadable);
         }));
       }
       if (wrong.length > 0) continue;
       assert.equal(closed[at]?.count, 0, transport);
-      // Every log line of a connection that was made names an address in its canonical form.
+      // Every log line of a successful connection has an address in canonical form.
       const line = new RegExp(`target=(\\S+):${free} transport=${transport} `, "g");
       const targets = new Set([...instance.stderr.matchAll(line)].map(([, target]) => target));
       assert.deepEqual([...targets].sort(), [
@@ -227,7 +227,7 @@ peerTest(
   },
 );
 
-/** Reads texts with the C library: what inet_aton and inet_pton take a text for, as hexadecimal bytes. */
+/** Parses texts with the C library: prints what inet_aton and inet_pton read, as hexadecimal bytes. */
 const systemReads = `
 import json, socket, sys
 def read(text):
@@ -243,7 +243,7 @@ json.dump([read(text) for text in json.load(sys.stdin)], sys.stdout)
 `;
 
 peerTest(
-  "canonicalHost() reads every text that inet_aton or inet_pton reads as the same address, or refuses it",
+  "canonicalHost() reads the same address as inet_aton and inet_pton, or rejects the text",
   ["python"],
   async ({ python }) => {
     const dice = diceOf(7);
@@ -275,7 +275,7 @@ peerTest(
         const host = canonicalHost(variant);
         counts[typeof host === "string" ? "read" : "refused"]++;
         if (typeof host === "string") assert.equal(host, address, variant);
-        // inet_aton does not look at what follows a blank.
+        // inet_aton ignores the text after a space.
         else assert.match(variant, /\s/);
       }
     }

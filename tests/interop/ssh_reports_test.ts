@@ -37,7 +37,7 @@ peerTest(
     await using site = new WebSite();
     const { home, ports } = await household(lab);
     await using _home = home;
-    const way = `way      here > far (ssh near at 127.0.0.1:${ports.near} > far at 127.0.0.1:${ports.far})`;
+    const way = `path     here > far (ssh near at 127.0.0.1:${ports.near} > far at 127.0.0.1:${ports.far})`;
 
     const files = await home.run(["explain", "--dial", site.address]);
     assert.equal(files.code, 0, files.stdout + files.stderr);
@@ -155,7 +155,7 @@ peerTest("config check and doctor tell what of ssh cannot be used", sshPeers, as
     check.stderr,
     /warning: transports\.odd cannot be used: \S+ssh_config:\d+: KnownHostsCommand of ssh odd/,
   );
-  assert.match(check.stderr, /is fine, but 1 transport cannot be used: odd\n/);
+  assert.match(check.stderr, /is valid, but 1 transport cannot be used: odd\n/);
   const json = JSON.parse((await home.run(["config", "check", "-o", "json"])).stdout);
   assert.deepEqual(json.errors, []);
   assert.deepEqual(
@@ -232,7 +232,7 @@ peerTest("what the ssh program serves is reported like the rest", [...sshPeers, 
   assert.match(test.stdout, /^ok {7}near +jump host +\d+ ms {2}near \d+ ms$/m, test.stdout + test.stderr);
   const explained = await home.run(["explain", "--dial", site.address]);
   assert.equal(explained.code, 0, explained.stdout + explained.stderr);
-  assert.match(explained.stdout, /way {6}here > near \(ssh near/);
+  assert.match(explained.stdout, /path {5}here > near \(ssh near/);
   await using instance = await home.instance();
   const through = await home.run(["explain", "--dial", site.address]);
   assert.equal(through.code, 0, through.stdout + instance.stderr);

@@ -10,14 +10,14 @@ import { sshHostLines, writeSshConfig } from "../support/ssh_household.ts";
 import { SshLab, sshPeers } from "../support/sshd.ts";
 import { echoServer, TargetServer } from "../support/target_server.ts";
 
-// A program that stood still, because of its machine or a signal, has not read yet what came meanwhile. Its clients and
-// its peers have done nothing wrong: no limit of time may end them for that.
+// A program that was suspended, by its machine or a signal, has not read the data that arrived meanwhile. Its
+// clients and peers are not at fault, so no timeout may close their connections for that.
 
-/** In ms: long enough for what a client does on a busy machine, and for what a way needs; shorter than a sleep. */
+/** In ms: long enough for a client on a busy machine and for opening a path; shorter than a suspension. */
 const limit = { handshake: 2000, dial: 5000, sleep: 7000 };
 const limits = `listen: { limits: { handshake: ${limit.handshake}ms, dial: ${limit.dial}ms } }`;
 
-/** Stops a program for longer than anybody may wait, while `work` is done. */
+/** Suspends a program for longer than every limit while `work` runs. */
 async function asleep(
   program: { kill(signal: Deno.Signal): void },
   work: () => void | Promise<void>,
@@ -26,7 +26,7 @@ async function asleep(
   program.kill("SIGSTOP");
   try {
     await work();
-    // The sleep itself: there is nothing else to wait for.
+    // The suspension itself; there is no event to wait for.
     await new Promise((resolve) => setTimeout(resolve, ms));
   } finally {
     program.kill("SIGCONT");
@@ -39,10 +39,10 @@ async function opened(lines: readonly string[]): Promise<Household> {
   return home;
 }
 
-/** A client that the door has taken, and that has said nothing yet. */
+/** A client whose connection the instance has accepted, and that has sent nothing yet. */
 async function silentClient(instance: Instance, echo: { readonly port: number }): Promise<RawClient> {
   const client = await RawClient.connect(await instance.address());
-  // Clients are taken in the order they come.
+  // The instance accepts clients in their order.
   (await throughSocks5(await instance.address(), { host: "127.0.0.1", port: echo.port })).close();
   return client;
 }
@@ -64,7 +64,7 @@ const answers = {
 };
 
 for (const protocol of ["SOCKS5", "SOCKS4", "HTTP"] as const) {
-  Deno.test(`a client of ${protocol} that asks while the door stands still is served`, async () => {
+  Deno.test(`a ${protocol} client that sends its request to a suspended instance is served`, async () => {
     await using echo = echoServer();
     await using home = await opened(["default: direct"]);
     await using instance = await home.instance();
@@ -76,7 +76,7 @@ for (const protocol of ["SOCKS5", "SOCKS4", "HTTP"] as const) {
 }
 
 for (const early of ["nothing", "its greeting"]) {
-  Deno.test(`a client of SOCKS5 that says ${early} while the door stands still may go on after`, async () => {
+  Deno.test(`a SOCKS5 client that sends ${early} to a suspended instance can continue afterward`, async () => {
     await using echo = echoServer();
     await using home = await opened(["default: direct"]);
     await using instance = await home.instance();
@@ -91,7 +91,7 @@ for (const early of ["nothing", "its greeting"]) {
   });
 }
 
-Deno.test("a client that says nothing is dropped, though the door stood still meanwhile", async () => {
+Deno.test("a silent client is dropped even if the instance was suspended", async () => {
   await using echo = echoServer();
   await using home = await opened(["default: direct"]);
   await using instance = await home.instance();
@@ -100,7 +100,7 @@ Deno.test("a client that says nothing is dropped, though the door stood still me
   assert.equal((await client.rest()).length, 0);
 });
 
-Deno.test("a dial that is answered while the door stands still has succeeded", async () => {
+Deno.test("a dial answered while the instance is suspended succeeds", async () => {
   const isAsked = Promise.withResolvers<void>();
   const mayAnswer = Promise.withResolvers<void>();
   await using upstream = new TargetServer(async (client) => {
@@ -123,12 +123,14 @@ Deno.test("a dial that is answered while the door stands still has succeeded", a
   await echoes(client);
 });
 
-/** Asks a door for the way over a line that is held, which is let go while the door stands still. */
+/**
+ * Connects through an instance over a blocked line, and unblocks the line while the instance is suspended.
+ */
 async function throughHeldLine(instance: Instance, line: RoughLine, port: number): Promise<void> {
   line.state = "held";
   using client = await RawClient.connect(await instance.address());
   await client.send(socks5Asking({ host: "127.0.0.1", port }));
-  await eventually("the way is tried", () => line.open > 0);
+  await eventually("the instance connects to the line", () => line.open > 0);
   await asleep(instance, () => {
     line.state = "open";
   });
@@ -136,7 +138,7 @@ async function throughHeldLine(instance: Instance, line: RoughLine, port: number
   await echoes(client);
 }
 
-peerTest("an ssh session is made though the door stands still meanwhile", sshPeers, async (paths) => {
+peerTest("an ssh session opens although the instance is suspended meanwhile", sshPeers, async (paths) => {
   await using lab = await SshLab.create(paths);
   const sshd = await lab.start("jump");
   await using line = new RoughLine(() => sshd.port);
@@ -160,7 +162,7 @@ interface KonnectivityParts {
   readonly agent: Instance;
 }
 
-/** A door that goes through a server and an agent of ours, over a line. */
+/** An instance that connects through our Konnectivity server and agent, over a line. */
 function konnectivityTest(
   name: string,
   settings: string,
@@ -190,7 +192,7 @@ function konnectivityTest(
 }
 
 konnectivityTest(
-  "a way through Konnectivity is made though the door stands still meanwhile",
+  "a path through Konnectivity opens although the instance is suspended meanwhile",
   limits,
   async (parts) => {
     await using echo = echoServer();
@@ -200,7 +202,7 @@ konnectivityTest(
 
 for (const who of ["server", "agent"] as const) {
   konnectivityTest(
-    `connections through Konnectivity outlive that its ${who} stands still`,
+    `connections through Konnectivity survive a suspended ${who}`,
     "",
     async (parts) => {
       await using echo = echoServer();
@@ -211,7 +213,7 @@ for (const who of ["server", "agent"] as const) {
       await asleep(parts[who], async () => {
         await before.send("hel");
         asking = ask();
-        // Who is silent for seven seconds is taken for dead.
+        // Peers drop a connection after seven seconds without data.
       }, 3000);
       await before.send("lo");
       assert.equal(new TextDecoder().decode(await before.take(5)), "hello");

@@ -4,7 +4,7 @@ import { isLongRun } from "../support/long_runs.ts";
 import { namespaceTest } from "../support/namespaces.ts";
 import { peerTest } from "../support/peers.ts";
 
-/** So many clusters with twenty domains each; all of one time are called the same. */
+/** Clusters with twenty domains each; all clusters of one `time` have the same display name. */
 function fleet(count: number, time: string): readonly CompanyCluster[] {
   return Array.from({ length: count }, (_, at) => ({
     ...companyCluster(`c-${at}`, "jump1"),
@@ -16,7 +16,7 @@ function fleet(count: number, time: string): readonly CompanyCluster[] {
   }));
 }
 
-/** How many clusters are stored, and of which times they are: of one, or half of an update would be there. */
+/** The stored clusters and their `time` values: more than one value would mean a partial update. */
 async function stored(
   { home }: Company,
 ): Promise<{ readonly count: number; readonly times: readonly string[] }> {
@@ -26,7 +26,7 @@ async function stored(
   return { count: clusters.length, times: [...new Set(clusters.map(({ displayName }) => displayName))] };
 }
 
-Deno.test("postern update that is killed at any moment leaves the old catalogue or the new one", async () => {
+Deno.test("a postern update killed at any moment leaves the old catalogue or the new one", async () => {
   await using company = await Company.open();
   const { home, lieutenant, env } = company;
   lieutenant.clusters = fleet(1000, "first");
@@ -38,7 +38,7 @@ Deno.test("postern update that is killed at any moment leaves the old catalogue 
   for (let round = 1; round <= rounds; round++) {
     lieutenant.clusters = fleet(1000 + round, `time ${round}`);
     const update = home.start(["update", "--token-file", "token"], { env });
-    // Most of its time it only starts: the moments that matter are in the second half.
+    // The start takes most of the time: the critical moments are in the second half.
     await new Promise((resolve) => setTimeout(resolve, whole * (0.4 + 0.7 * round / rounds)));
     await update[Symbol.asyncDispose]();
     const now = await stored(company);
@@ -53,7 +53,7 @@ Deno.test("postern update that is killed at any moment leaves the old catalogue 
   );
 });
 
-Deno.test("postern update three times at once: each succeeds, and one of them is stored", async () => {
+Deno.test("three concurrent postern updates succeed, and one of them is stored", async () => {
   await using company = await Company.open();
   const { lieutenant } = company;
   lieutenant.clusters = fleet(500, "same");
@@ -62,12 +62,12 @@ Deno.test("postern update three times at once: each succeeds, and one of them is
   assert.deepEqual(await stored(company), { count: 500, times: ["same"] });
 });
 
-peerTest("postern update under a limit of file sizes keeps the old catalogue", ["bash"], async ({ bash }) => {
+peerTest("postern update with a file size limit keeps the old catalogue", ["bash"], async ({ bash }) => {
   await using company = await Company.open();
   company.lieutenant.clusters = fleet(20, "old");
   assert.equal((await company.update()).code, 0);
   company.lieutenant.clusters = fleet(3000, "new");
-  // The system ends who writes more than it may; kilobytes in bash.
+  // The system kills a process that writes more; bash counts kilobytes.
   const under = [bash, "-c", 'ulimit -f 600; exec "$@"', "bash"];
   assert.notEqual((await company.updateUnder({ under })).code, 0);
   assert.deepEqual(await stored(company), { count: 20, times: ["old"] });
@@ -76,7 +76,7 @@ peerTest("postern update under a limit of file sizes keeps the old catalogue", [
 });
 
 namespaceTest(
-  "postern update with a read-only cache says so, and what is stored can be used",
+  "postern update reports a read-only cache, and the stored catalogue stays usable",
   "--mount",
   async (wrap) => {
     await using company = await Company.open();
@@ -101,7 +101,7 @@ namespaceTest(
 );
 
 namespaceTest(
-  "postern update on a full disk says so, and goes on when there is room",
+  "postern update reports a full disk, and works again when there is space",
   "--mount",
   async (wrap, bash) => {
     await using company = await Company.open();
@@ -112,7 +112,7 @@ namespaceTest(
       const { command } = home.commandLine(["update", "--token-file", "token", ...args]);
       return command.map((word) => `"${word}"`).join(" ");
     };
-    // One mount for all that follows: it is gone with its namespace.
+    // One mount for all following commands; it disappears with its namespace.
     const script = [
       program(),
       `dd if=/dev/zero of="${cache}/filler" bs=4096 2>/dev/null`,

@@ -19,11 +19,11 @@ const clusters = [
   { id: "c-bare02", tenant: "t-b", displayName: "Bare02" },
 ] as const;
 
-/** Something besides a window: the test itself plays the browser, with the address that is shown. */
+/** Not a real browser: the test plays it with the printed address. */
 const env = { POSTERN_BROWSER: "true" };
 
 peerTest(
-  "postern update against dex and Lieutenant: one sign-in, and then neither has to be there",
+  "postern update against dex and Lieutenant: after one sign-in both may be down",
   ["dex", "kubernetes", "lieutenant"],
   async (paths, t) => {
     await using home = await Household.open();
@@ -41,7 +41,7 @@ peerTest(
       `catalogues:\n  - { lieutenant: "${lieutenant.url.origin}", ca: "${home.directory}/ca.crt" }\n`,
     );
 
-    await t.step("a person who may not is told so, by what Lieutenant says", async () => {
+    await t.step("a user without permission gets Lieutenant's error", async () => {
       const { code, stderr } = await withBrowser(home.start(["update"], { env }), "mallory@example.com");
       assert.equal(code, 5, stderr);
       assert.match(stderr, /\npostern: error: Cannot read the clusters of .*: it answered 403/);
@@ -57,18 +57,18 @@ peerTest(
         stderr: "",
       });
     });
-    await t.step("the second one within a minute asks nobody", async () => {
+    await t.step("a second update within a minute does not prompt", async () => {
       const { code, stdout, stderr } = await home.run(["update"]);
       assert.deepEqual([code, stderr], [0, ""]);
-      assert.match(stdout, /, nothing has changed \(/);
+      assert.match(stdout, /, no changes \(/);
     });
-    await t.step("a token that Lieutenant takes no more is replaced without a person", async () => {
+    await t.step("a token that Lieutenant no longer accepts is renewed without a prompt", async () => {
       const directory = `${home.places.cache}/tokens`;
       const [file = ""] = [...Deno.readDirSync(directory)].map(({ name }) => name).filter((name) =>
         name.endsWith(".json")
       );
       const stored = JSON.parse(await Deno.readTextFile(`${directory}/${file}`));
-      // Everything is right but the signature, which only the other side looks at.
+      // Only the signature is wrong, which only the server verifies.
       const idToken = `${stored.idToken.split(".").slice(0, 2).join(".")}.${"A".repeat(342)}`;
       await Deno.writeTextFile(`${directory}/${file}`, JSON.stringify({ ...stored, idToken }));
       const { code, stderr } = await home.run(["update"]);
@@ -76,7 +76,7 @@ peerTest(
     });
     await lieutenant[Symbol.asyncDispose]();
     await dex[Symbol.asyncDispose]();
-    await t.step("without Lieutenant and dex a door starts, and knows where things go", async () => {
+    await t.step("without Lieutenant and dex an instance starts and routes", async () => {
       await using instance = await home.instance();
       const explained = await home.run(["explain", `api.${base}:6443`]);
       assert.match(
@@ -87,12 +87,12 @@ peerTest(
       instance.kill("SIGTERM");
       assert.equal((await instance.ended).code, 0);
     });
-    await t.step("and an update says how old the catalogue is that stays", async () => {
+    await t.step("an update reports the age of the kept catalogue", async () => {
       const { code, stdout, stderr } = await home.run(["update"]);
       assert.deepEqual([code, stdout], [6, ""]);
       assert.match(stderr, /the catalogue of \d+s ago is kept\n$/);
     });
-    await t.step("nothing secret is stored", async () => {
+    await t.step("the store contains no secrets", async () => {
       for (const name of ["catalogue.kv", "snapshot.json"]) {
         const bytes = await Deno.readFile(`${home.places.cache}/catalogue/${name}`);
         assert.ok(!new TextDecoder("latin1").decode(bytes).includes(clusters[0].bootstrapToken));
@@ -101,7 +101,7 @@ peerTest(
   },
 );
 
-/** Lets a command come to its end with a person who signs in where it says. */
+/** Completes a command by signing in at its printed address. */
 async function withBrowser(command: Instance, user: string) {
   const [, address = ""] = await command.says(/open this address:\n(\S+)\n/);
   await new ScriptedBrowser(user).visit(address);

@@ -22,7 +22,7 @@ const env = { POSTERN_BROWSER: "true" };
 const { signal } = new AbortController();
 
 const name =
-  "postern update reaches the API through a jump host and the provider through a proxy, by names of theirs";
+  "postern update reaches the API through a jump host and the provider through a proxy, with names known only there";
 const namespace = inNamespace("--mount");
 if ("missing" in namespace) skippedTest(name, namespace.missing);
 else {
@@ -50,7 +50,7 @@ else {
         `catalogues: [{ lieutenant: "https://${api}:${apiFront.port}", ca: "${ca}", ${of} }]`,
         "",
       ].join("\n"));
-    /** The person's browser, which knows the provider by some other way. */
+    /** The user's browser, which reaches the provider by another path. */
     const dial: Dialer = (target, options) =>
       network.connect(
         formatTarget(target) === `${login}:443` ? { host: "127.0.0.1", port: loginFront.port } : target,
@@ -58,19 +58,19 @@ else {
       );
     const browser = new HttpClient({ clock, network, dial }, { ca: testTls.ca });
 
-    await t.step("without a way the API is not found", async () => {
+    await t.step("without a transport the API is not found", async () => {
       await configure("oidc: { via: corp }");
       const { code, stderr } = await home.run(["update"], { env });
       assert.equal(code, 6, stderr);
       assert.match(stderr, /Cannot resolve "api\.apps\.example\.net"/);
     });
-    await t.step("the provider has a way and a CA of its own", async () => {
+    await t.step("the provider has its own transport and CA", async () => {
       await configure(`via: jump1, oidc: { via: corp, ca: "${other}" }`);
       const { code, stderr } = await home.run(["update"], { env });
       assert.notEqual(code, 0);
       assert.match(stderr, /Cannot trust "login\.apps\.example\.net"/);
     });
-    await t.step("and with both somebody signs in", async () => {
+    await t.step("with both the user signs in", async () => {
       using _turn = await signInTurn();
       await configure("via: jump1, oidc: { via: corp }");
       const update = home.start(["update"], { env });
@@ -81,12 +81,12 @@ else {
       assert.equal(code, 0, stderr);
       assert.match(stdout, /^catalogue main: 1 cluster, 1 route, /);
     });
-    await t.step("sign-out goes the same way", async () => {
+    await t.step("sign-out uses the same transports", async () => {
       assert.equal(oidc.refreshTokens.size, 1);
       assert.equal((await home.run(["logout"])).code, 0);
       assert.equal(oidc.refreshTokens.size, 0);
     });
-    await t.step("a way that is no transport is a mistake of the configuration", async () => {
+    await t.step("an unknown transport is a configuration error", async () => {
       await configure("via: jump1, oidc: { via: crop }");
       const { code, stdout } = await home.run(["config", "check"]);
       assert.equal(code, 4);

@@ -12,11 +12,10 @@ import { SshLab, sshPeers } from "../support/sshd.ts";
 import { copyBetween, echoServer, TargetServer } from "../support/target_server.ts";
 import { testTls } from "../support/tls_files.ts";
 
-/** The earlier program: a commit of some days before, under a number of its own. */
+/** The earlier program: a commit some days older, with a separate version. */
 const earlier = { commit: "dc38d2bacdcdcd57277b6488e77d95fb804a4621", version: "0.0.9" };
 const root = decodeURIComponent(new URL("../../", import.meta.url).pathname);
-const name =
-  "an upgrade of the package from an earlier program, and the way back, keep everything that is stored";
+const name = "an upgrade of the package from an earlier program and a downgrade keep all stored data";
 
 const program = compiled();
 const missing = reason();
@@ -96,7 +95,7 @@ else {
       facts: { jumphost: "jump", jumphostDomains: "real.example.com" },
     }];
     const lieutenant = stack.use(await Lieutenant.start({ ...paths, clusters, oidc }));
-    const inventory = stack.use(plainFront(lieutenant.url));
+    const front = stack.use(plainFront(lieutenant.url));
     const lab = stack.use(await SshLab.create(paths));
     const jump = await lab.start("one");
     await using home = await Household.open();
@@ -110,9 +109,9 @@ else {
         sshHostLines("jump", jump, `StrictHostKeyChecking ${how}`),
       );
     await Deno.writeTextFile(`${home.directory}/token`, `${Lieutenant.tokens.alice}\n`, { mode: 0o600 });
-    company.more.catalogues = [`{ name: real, lieutenant: "http://${inventory.address}" }`];
+    company.more.catalogues = [`{ name: real, lieutenant: "http://${front.address}" }`];
     company.more.lines = [`ssh: { config: "${await trusting("accept-new")}" }`, "default: direct"];
-    // What tells systemd of units: there is none of this person's here.
+    // Skip the calls to systemd: this user has no systemd here.
     await Deno.mkdir(`${home.directory}/bin`);
     await Deno.writeTextFile(`${home.directory}/bin/systemctl`, "#!/bin/sh\n", { mode: 0o755 });
     const postern = home.with([bash, "-c", 'PATH="$HOME/bin:$PATH" exec "$@"', "bash", installed]);
@@ -152,20 +151,23 @@ else {
       assert.equal(await Deno.readTextFile(knownHosts), hosts);
     };
 
-    await t.step("over a door that runs: it goes on, and today's program asks it", async () => {
-      await install(packages.now);
-      assert.equal(await run("--version"), `postern ${settings.version}\n`);
-      await lives();
-      assert.equal(await version(), earlier.version);
-      await isAllThere();
-      assert.match(await run("reload"), /nothing has changed|reloaded/);
-      const { stdout } = await postern.run(["doctor"]);
-      assert.match(stdout, /^warning instance "default": ready, version 0\.0\.9.*\n +this postern is /m);
-      const second = await postern.run(["proxy"]);
-      assert.deepEqual([second.code, second.stdout], [1, ""]);
-      assert.match(second.stderr, /postern: error: Cannot start: instance "default" is already running\n/);
-    });
-    await t.step("today's program ends it and takes its place, with all that it knew", async () => {
+    await t.step(
+      "upgrade with a running instance: it keeps running, and today's program talks to it",
+      async () => {
+        await install(packages.now);
+        assert.equal(await run("--version"), `postern ${settings.version}\n`);
+        await lives();
+        assert.equal(await version(), earlier.version);
+        await isAllThere();
+        assert.match(await run("reload"), /no changes|reloaded/);
+        const { stdout } = await postern.run(["doctor"]);
+        assert.match(stdout, /^warning instance "default": ready, version 0\.0\.9.*\n +this postern is /m);
+        const second = await postern.run(["proxy"]);
+        assert.deepEqual([second.code, second.stdout], [1, ""]);
+        assert.match(second.stderr, /postern: error: Cannot start: instance "default" is already running\n/);
+      },
+    );
+    await t.step("today's program stops it and starts its own instance with the same data", async () => {
       client.close();
       await stop(instance);
       instance = postern.start(["proxy"]);
@@ -175,33 +177,36 @@ else {
       await goOn(postern, company);
       assert.match(
         await run("update", "real", "--token-file", `${home.directory}/token`),
-        /, nothing has changed \(/,
+        /, no changes \(/,
       );
     });
-    await t.step("the units of the earlier one are known for ours, and made anew", async () => {
+    await t.step("today's program recognizes the earlier program's units and rewrites them", async () => {
       assert.match(await run("service", "status", "-o", "json"), /postern-update\.timer/);
       await run(...units);
     });
-    await t.step("and back: the earlier program asks today's door, ends it, and knows as much", async () => {
-      const now = await known(postern, ports);
-      await install(packages.earlier);
-      assert.equal(await run("--version"), `postern ${earlier.version}\n`);
-      assert.equal(await version(), settings.version);
-      assert.deepEqual(await known(postern, ports), now);
-      await stop(instance);
-      instance = postern.start(["proxy"]);
-      await instance.ready;
-      assert.equal(await version(), earlier.version);
-      assert.deepEqual(await known(postern, ports), now);
-      await goOn(postern, company);
-    });
-    await t.step("today's program removes the units that either wrote", async () => {
+    await t.step(
+      "downgrade: the earlier program talks to today's instance, stops it, and has the same data",
+      async () => {
+        const now = await known(postern, ports);
+        await install(packages.earlier);
+        assert.equal(await run("--version"), `postern ${earlier.version}\n`);
+        assert.equal(await version(), settings.version);
+        assert.deepEqual(await known(postern, ports), now);
+        await stop(instance);
+        instance = postern.start(["proxy"]);
+        await instance.ready;
+        assert.equal(await version(), earlier.version);
+        assert.deepEqual(await known(postern, ports), now);
+        await goOn(postern, company);
+      },
+    );
+    await t.step("today's program removes the units of both programs", async () => {
       await install(packages.now);
       await stop(instance);
       await run("service-uninstall", "--yes");
       assert.deepEqual([...Deno.readDirSync(`${home.directory}/config/systemd/user`)], []);
     });
-    await t.step("the package takes away nothing that is the person's", async () => {
+    await t.step("removing the package keeps the user's files", async () => {
       const { code, stderr } = await runPeer(dpkg, [`--root=${system}`, "--remove", "postern"]);
       assert.equal(code, 0, stderr);
       await assert.rejects(Deno.stat(installed), Deno.errors.NotFound);
@@ -211,7 +216,7 @@ else {
   });
 }
 
-/** A port without TLS before a server that has it: programs that are compiled with Deno 2.4.2 speak none. */
+/** A plain port in front of a TLS server: programs compiled with Deno 2.4.2 cannot use TLS. */
 function plainFront({ hostname, port }: URL): TargetServer {
   return new TargetServer(async (client) => {
     const conn = await Deno.connectTls({ hostname, port: Number(port), caCerts: [testTls.ca] });
@@ -220,7 +225,7 @@ function plainFront({ hostname, port }: URL): TargetServer {
   });
 }
 
-/** Why this cannot be tried here. */
+/** Why this test is skipped here. */
 function reason(): string | undefined {
   if (program === undefined) return "only on a compiled program: POSTERN_BIN names none";
   if (!isLongRun()) return "only on a long run: POSTERN_LONG=1";

@@ -19,19 +19,19 @@ async function openHousehold(): Promise<Household> {
   return home;
 }
 
-/** Downloads through a door with these transports, the one named `it` for everything. */
+/** Downloads through an instance with these transports; `it` is the default. */
 async function download(home: Household, transports: string, curl: string): Promise<string> {
   await home.configure(`transports:\n${transports}\ndefault: it\n`);
   await using site = new WebSite();
   await using instance = await home.instance();
   const file = `${home.directory}/down`;
-  for (const way of ["--socks5-hostname", "--proxytunnel --proxy", "--proxy"]) {
+  for (const option of ["--socks5-hostname", "--proxytunnel --proxy", "--proxy"]) {
     const { code, stderr } = await runPeer(curl, [
-      ...["-sS", "--noproxy", "", ...way.split(" "), await instance.address()],
+      ...["-sS", "--noproxy", "", ...option.split(" "), await instance.address()],
       ...["--output", file, `http://localhost:${site.port}/large`],
     ]);
     assert.equal(code, 0, stderr);
-    assert.equal(await sha256(await Deno.readFile(file)), await sha256(large()), way);
+    assert.equal(await sha256(await Deno.readFile(file)), await sha256(large()), option);
   }
   await instance.says(new RegExp(`(conn\\.done .*target=localhost:${site.port} transport=it [^]*){3}`));
   return instance.stderr;
@@ -42,7 +42,7 @@ type Upstreams = "curl" | "danted" | "microsocks" | "tinyproxy";
 interface UpstreamCase {
   readonly name: string;
   readonly peers: readonly Upstreams[];
-  /** Starts the proxies and gives the transports that lead through them. */
+  /** Starts the proxies and returns the transports that use them. */
   readonly start: (
     paths: PeerPaths<Upstreams>,
     home: Household,
@@ -121,7 +121,7 @@ const cases: readonly UpstreamCase[] = [
 
 for (const { name, peers, start } of cases) {
   peerTest(
-    `20 MB through ${name}, asked for by name`,
+    `20 MB through ${name}, by name`,
     ["curl", ...peers],
     async (paths) => {
       await using home = await openHousehold();
@@ -146,7 +146,7 @@ const refusals = [
 
 for (const { protocol, peer, start } of refusals) {
   peerTest(
-    `a password that ${peer} refuses is the upstream's matter, not the client's`,
+    `a password that ${peer} rejects is an error of the upstream, not of the client`,
     [peer],
     async (paths) => {
       await using home = await openHousehold();
@@ -181,7 +181,7 @@ default: it
   );
 }
 
-peerTest("an upstream with a certificate of another CA is refused", ["tinyproxy"], async ({ tinyproxy }) => {
+peerTest("an upstream with a certificate of another CA is rejected", ["tinyproxy"], async ({ tinyproxy }) => {
   await using home = await openHousehold();
   await using plain = await startTinyproxy(tinyproxy, home.directory);
   await using front = tlsFront(plain.address, testTls.server);
@@ -191,5 +191,5 @@ peerTest("an upstream with a certificate of another CA is refused", ["tinyproxy"
   await client.send(new Uint8Array([5, 1, 0, ...socks5Request({ host: "site.example", port: 80 })]));
   assert.notEqual((await client.take(12))[3], 0);
   const [line] = await instance.says(/conn\.done .*\n/);
-  assert.match(line, /Cannot go on with the proxy \\?"it\\?" .*certificate/i);
+  assert.match(line, /Cannot use the proxy \\?"it\\?" .*certificate/i);
 });

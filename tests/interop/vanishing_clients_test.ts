@@ -5,7 +5,7 @@ import { Household, type Instance } from "../support/postern_process.ts";
 import { latin1, RawClient, socks5Asking, type SocksTarget, throughSocks5 } from "../support/raw_client.ts";
 import { echoServer, TargetServer } from "../support/target_server.ts";
 
-/** Reads lines of hexadecimal; sends each, whole or cut, on a connection of its own, and leaves at once. */
+/** Reads lines of hexadecimal; sends each one over its own connection and closes it at once. */
 const leaver = `
 import socket, struct, sys
 host, port, how = sys.argv[1], int(sys.argv[2]), sys.argv[3]
@@ -29,7 +29,7 @@ for line in sys.stdin:
     s.close()
 `;
 
-/** Everything a client may be in the middle of. */
+/** Requests that a client may interrupt at any byte. */
 function conversations({ host, port }: SocksTarget): Record<string, Uint8Array<ArrayBuffer>> {
   const authority = `${host}:${port}`;
   return {
@@ -49,7 +49,7 @@ async function assertUnharmed(home: Household, instance: Instance, target: Targe
     const { stdout } = await home.run(["status", "-o", "json"]);
     return JSON.parse(stdout)[0].connections.open === 0;
   });
-  await eventually("the target has been left too", () => target.open === 0);
+  await eventually("the target has no connection either", () => target.open === 0);
   using client = await throughSocks5(await instance.address(), { host: "127.0.0.1", port: target.port });
   await client.send("hello");
   assert.deepEqual(await client.take(5), latin1("hello"));
@@ -58,7 +58,7 @@ async function assertUnharmed(home: Household, instance: Instance, target: Targe
 
 for (const how of ["close", "reset", "late reset", "half"]) {
   peerTest(
-    `clients that vanish after every byte of every protocol leave nothing behind (${how})`,
+    `clients that vanish after any byte of any protocol leave no connection behind (${how})`,
     ["python"],
     async (
       { python },
@@ -76,13 +76,13 @@ for (const how of ["close", "reset", "late reset", "half"]) {
       });
       assert.equal(code, 0, stderr);
       await assertUnharmed(home, instance, target);
-      // Those that reset at once take back what the door has not read yet.
+      // An immediate reset discards data that the instance has not read yet.
       if (how !== "reset") assert.ok(target.count > 20, `only ${target.count} reached the target`);
     },
   );
 }
 
-Deno.test("a client that vanishes while its target is dialled holds the dial no longer than its limit", async () => {
+Deno.test("a dial ends at its limit if its client has vanished", async () => {
   await using home = await Household.open();
   await using silent = new TargetServer(async (client) => void await client.rest());
   await home.configure(`
@@ -96,14 +96,14 @@ default: it
     using client = await RawClient.connect(await instance.address());
     await client.send(request);
   }
-  await eventually("every dial has ended", () => {
+  await eventually("all dials have ended", () => {
     const done = [...instance.stderr.matchAll(/conn\.done .*target=site\.example:80 .*outcome=(\w+)/g)];
     return done.length === requests.length && done.every(([, outcome]) => outcome !== "done");
   });
-  await eventually("the proxy has been left", () => silent.open === 0);
+  await eventually("the proxy has no connection", () => silent.open === 0);
 });
 
-/** Sends a line of hexadecimal, waits until it is told to go, and resets. */
+/** Sends hexadecimal bytes, waits 1.5 s, and resets. */
 const waiting = `
 import socket, struct, sys, time
 s = socket.create_connection((sys.argv[1], int(sys.argv[2])), timeout=8)
@@ -113,7 +113,7 @@ s.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
 s.close()
 `;
 
-peerTest("a client that resets while its target is dialled ends the dial", ["python"], async ({ python }) => {
+peerTest("a client's reset ends its dial", ["python"], async ({ python }) => {
   await using home = await Household.open();
   await using silent = new TargetServer(async (client) => void await client.rest());
   await home.configure(`
@@ -127,10 +127,10 @@ default: it
   const { code, stderr } = await runPeer(python, ["-c", waiting, host, port, asking.toHex()]);
   assert.equal(code, 0, stderr);
   await instance.says(/conn\.done .*target=site\.example:80 .*outcome=cancelled .*client has left/);
-  await eventually("the proxy has been left", () => silent.open === 0);
+  await eventually("the proxy has no connection", () => silent.open === 0);
 });
 
-/** Takes a byte, gives a thousand, takes another and resets. */
+/** Reads a byte, sends a thousand, reads another byte and resets. */
 const resetting = `
 import socket, struct, sys
 server = socket.create_server(("127.0.0.1", int(sys.argv[1])))
@@ -144,7 +144,7 @@ while True:
 `;
 
 peerTest(
-  "a target that resets in the middle of a stream is told apart from one that ends",
+  "a target's reset is distinguished from its end",
   ["python"],
   async (
     { python },
@@ -158,12 +158,12 @@ peerTest(
     await client.take(1000);
     await client.send("b");
     assert.equal((await client.rest()).length, 0);
-    await eventually("it is told", () => instance.stderr.includes("conn.done"));
+    await eventually("the log has the connection", () => instance.stderr.includes("conn.done"));
     assert.match(instance.stderr, new RegExp(`conn\\.done .*target=${target.address} .*outcome=target_gone`));
   },
 );
 
-Deno.test("a response that its origin cuts off is never whole for the client", async () => {
+Deno.test("a truncated response is never complete for the client", async () => {
   await using home = await Household.open();
   await home.configure("default: direct\n");
   const heads = ["Transfer-Encoding: chunked\r\n\r\n5\r\nhello\r\n", "Content-Length: 10\r\n\r\nhello"];
@@ -178,7 +178,7 @@ Deno.test("a response that its origin cuts off is never whole for the client", a
     const answer = await client.restText();
     assert.match(answer, /hello/);
     assert.doesNotMatch(answer, /\r\n0\r\n/);
-    await eventually("it is told", () => instance.stderr.includes("conn.done"));
+    await eventually("the log has the connection", () => instance.stderr.includes("conn.done"));
     assert.match(instance.stderr, /conn\.done .*outcome=target_gone/);
   }
 });

@@ -4,7 +4,7 @@ import { runPeer } from "../support/peer_program.ts";
 import { findPeer, peerTest, skippedTest } from "../support/peers.ts";
 import { denoDirectory, Household, type ProgramRuns } from "../support/postern_process.ts";
 
-/** The last commit that had its sockets in the temporary directory, where it found no other. */
+/** The last commit with its sockets in the temporary directory when there was no other directory. */
 const earlier = "1b7a6d2e3ff5ba1accba9b20db84de916ae70e22";
 const root = decodeURIComponent(new URL("../../", import.meta.url).pathname);
 
@@ -15,7 +15,7 @@ routes: [{ to: [corp.example], via: up }]
 dns: { domains: [corp.example] }
 `;
 
-/** What a command line asks of an instance, and what it has to print. */
+/** The commands to an instance, with their expected output. */
 const asked: readonly { readonly args: readonly string[]; readonly prints: RegExp }[] = [
   { args: ["status", "-o", "json"], prints: /"id": "default"/ },
   { args: ["status"], prints: /^default {2}ready/ },
@@ -33,7 +33,7 @@ const asked: readonly { readonly args: readonly string[]; readonly prints: RegEx
   { args: ["reload", "-o", "json"], prints: /"changed": false/ },
 ];
 
-/** Whose instance it is that whose command line asks, and whether the system has a runtime directory. */
+/** Which program runs the instance and which one the command, and whether a runtime directory exists. */
 const pairs = [
   { instance: "earlier", command: "now", hasRuntime: true },
   { instance: "earlier", command: "now", hasRuntime: false },
@@ -43,7 +43,7 @@ const pairs = [
 const missing = reason();
 for (const { instance, command, hasRuntime } of pairs) {
   const where = hasRuntime ? "" : ", without a runtime directory";
-  const name = `the command line of ${command} and the instance of ${instance} understand each other${where}`;
+  const name = `the ${command} command line works with the ${instance} instance${where}`;
   if (missing !== undefined) {
     skippedTest(name, missing);
     continue;
@@ -84,7 +84,7 @@ async function checkedOut(git: string, directory: string): Promise<string> {
   return tree;
 }
 
-/** Why this cannot be tried here. */
+/** Why this test is skipped here. */
 function reason(): string | undefined {
   if (!isLongRun()) return "only on a long run: POSTERN_LONG=1";
   const git = findPeer("git");

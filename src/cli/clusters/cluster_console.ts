@@ -8,7 +8,7 @@ import { type Command, defineCommand, type RunContext } from "../line/command.ts
 import { words } from "../line/options.ts";
 import { printable } from "../output/printable.ts";
 
-/** How long a browser may take to say that it cannot be opened, in ms. */
+/** How long postern waits for the browser program to fail, in ms. */
 const firstMoment = 1000;
 
 /** `postern console NAME`. */
@@ -20,14 +20,18 @@ export const clusterConsole: Command = consoleNamed("clusters NAME console", "cl
 function consoleNamed(name: string, form: string): Command {
   return defineCommand({
     name,
-    summary: "opens the console of a cluster in a browser",
+    summary: "Open a cluster's web console in a browser",
     description:
-      "The browser is that of POSTERN_BROWSER, KHARON_BROWSER or BROWSER, else the usual one; the address is printed " +
-      "where none can be opened. It reaches the console through the door where it uses the door's proxy.pac.",
-    examples: [[`postern ${form}`, "opens it"], [`postern ${form} --print`, "prints the address only"]],
+      "The browser is $POSTERN_BROWSER, $KHARON_BROWSER, $BROWSER or the system's default; without a browser, " +
+      "postern prints the address. The browser reaches the console through postern when it uses the instance's " +
+      "proxy.pac.",
+    examples: [[`postern ${form}`, "Open the console"], [
+      `postern ${form} --print`,
+      "Print the address only",
+    ]],
     parser: object({
       name: clusterArgument,
-      print: option("--print", { description: words("Prints the address, and opens nothing.") }),
+      print: option("--print", { description: words("Print the address instead of opening a browser.") }),
     }),
     async run({ name, print }, world, context) {
       const url = await consoleOf(name, world, context);
@@ -43,8 +47,8 @@ async function consoleOf(name: string, world: World, context: RunContext): Promi
   const known = findCluster(fleet.clusters, name);
   const url = addressesOf(known.cluster).console;
   if (url) return url;
-  throw new PosternError("config", `Cannot open the console of ${known.name}: no fact has its address`, {
-    hint: "the fact openshiftConsoleURL has to begin with https://",
+  throw new PosternError("config", `Cannot open the console of ${known.name}: no fact contains its address`, {
+    hint: "set the fact openshiftConsoleURL to an https:// address",
   });
 }
 
@@ -54,7 +58,7 @@ async function open(url: URL, world: World, { signal }: RunContext): Promise<voi
   if (!browser) {
     await world.terminal.out(`${url.href}\n`);
     await world.terminal.err(
-      "postern: no browser is known here: open the address yourself, or set BROWSER\n",
+      "postern: found no browser: open the address yourself, or set BROWSER\n",
     );
     return;
   }
@@ -64,12 +68,16 @@ async function open(url: URL, world: World, { signal }: RunContext): Promise<voi
     const late = pause(world.clock, firstMoment, { signal: AbortSignal.any([signal, waiting.signal]) });
     const code = await Promise.race([ended, late.then(() => 0)]);
     if (code !== 0) {
-      throw new PosternError("config", `Cannot open the console: "${program}" failed with ${code}`, {
-        exit: 1,
-        hint: `open it yourself: ${printable(url.href)}`,
-      });
+      throw new PosternError(
+        "config",
+        `Cannot open the console: "${program}" failed with exit code ${code}`,
+        {
+          exit: 1,
+          hint: `open it yourself: ${printable(url.href)}`,
+        },
+      );
     }
-    await world.terminal.err(`postern: ${printable(url.href)} is opened with ${printable(program)}\n`);
+    await world.terminal.err(`postern: opened ${printable(url.href)} with ${printable(program)}\n`);
   } finally {
     waiting.abort();
     release();

@@ -11,7 +11,7 @@ import type { RunContext } from "../line/command.ts";
 import { words } from "../line/options.ts";
 import { printable } from "../output/printable.ts";
 
-/** Which clusters are meant. */
+/** The words that select clusters. */
 export interface ClusterWords {
   readonly patterns: readonly string[];
   readonly selectors: readonly string[];
@@ -22,35 +22,35 @@ export interface ClusterWords {
 export const clusterWords = object({
   patterns: multiple(argument(string({ metavar: "PATTERN" }), {
     description: words(
-      "A part of an id, a display name or the address of an API; with * and ? the whole of one.",
+      "Part of a cluster's id, display name or API address; with * or ?, a pattern for all of it.",
     ),
   })),
   selectors: multiple(option("-l", "--selector", string({ metavar: "SELECTOR" }), {
     description: words(
-      "Only clusters with these facts, as kubectl has it: cloud=exoscale,region in (a, b),!old.",
+      "Select clusters by facts, as kubectl selects by labels: cloud=exoscale,region in (a, b),!old.",
     ),
   })),
   exclude: multiple(option("--exclude", string({ metavar: "PATTERN" }), {
-    description: words("Leaves out the clusters that match."),
+    description: words("Leave out the clusters that match; repeatable."),
   })),
 });
 
 /** The name of one cluster. */
 export const clusterArgument = argument(string({ metavar: "NAME" }), {
   description: words(
-    "The cluster: any part of its id, its display name or the address of its API that no other has.",
+    "The cluster: any unique part of its id, display name or API address.",
   ),
 });
 
 /** `--trust-on-first-use`. */
 export const trustOption = option("--trust-on-first-use", {
   description: words(
-    "Where neither a fact nor the system knows its certificate authority, asks the API server for it and believes it " +
-      "from then on.",
+    "When neither a fact nor the system provides the certificate authority, get it from the API server and trust " +
+      "it from then on.",
   ),
 });
 
-/** The clusters that are known here; what there is to say of where they come from goes to stderr. */
+/** Reads the stored clusters; prints notes about their catalogues on stderr. */
 export async function readKnownClusters(
   world: World,
   { globals: { config } }: Pick<RunContext, "globals">,
@@ -61,7 +61,7 @@ export async function readKnownClusters(
   return fleet;
 }
 
-/** Makes what programs need to work in those clusters. */
+/** Prepares the kubeconfigs and variables for programs that work in the clusters of `fleet`. */
 export async function openPrograms(
   world: World,
   fleet: Fleet,
@@ -83,7 +83,7 @@ export async function openPrograms(
   });
 }
 
-/** Those of the clusters that are meant. */
+/** The clusters that the words select. */
 export async function chosenClusters(
   { clusters }: Fleet,
   { patterns, selectors, exclude }: ClusterWords,
@@ -92,12 +92,12 @@ export async function chosenClusters(
   return selectClusters(clusters, { patterns, selectors, exclude });
 }
 
-/** Says on stderr what a person should know. */
+/** Prints notes on stderr. */
 export async function tellNotes({ terminal }: World, notes: readonly string[]): Promise<void> {
   await terminal.err(notes.map((note) => `postern: note: ${printable(note)}\n`).join(""));
 }
 
-/** How old what is known is: `main: 12 clusters, fetched 3h 2m ago`. */
+/** The age of a catalogue: `main: 12 clusters, fetched 3h 2m ago`. */
 export function ageLine(
   { name, fetched, clusters }: Fleet["catalogues"][number],
   { clock }: Pick<World, "clock">,

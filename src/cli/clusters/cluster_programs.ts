@@ -22,14 +22,14 @@ export interface ClusterCommand {
 }
 
 const exitCodes =
-  "The exit code is that of the program; 125 is a failure of postern before it starts, 126 a program that cannot be " +
-  "run, 127 one that is missing. Where no door runs, one is opened for as long as the program runs; it asks nobody " +
-  "for passphrases.";
+  "postern exits with the program's exit code, or with 125 if postern itself fails, 126 if the program cannot be " +
+  "run, and 127 if it is missing. Without a running instance, postern starts one until the program ends; that " +
+  "instance does not prompt for passphrases.";
 
 const target = object({
   name: clusterArgument,
   trustsFirstUse: trustOption,
-  id: instanceOption("The door to use (default: default)."),
+  id: instanceOption("Instance to use (default: default)."),
 });
 
 /** `postern kubectl`. */
@@ -58,12 +58,15 @@ function wrapped(program: string, examples: readonly string[]): ClusterCommand {
 function programNamed(name: string, program: string, [first = "", second = ""]: readonly string[]): Command {
   return wrapping(defineCommand({
     name,
-    summary: `runs ${program} in a cluster`,
+    summary: `Run ${program} in a cluster`,
     description:
-      `All that stands behind is given to ${program} as it is. It has a kubeconfig of its own, which names that ` +
-      `cluster only and is gone afterwards. ${exitCodes}`,
-    examples: [[first, `what ${program} prints, and its exit code`], [second, "options are not looked at"]],
-    parser: merge(target, object({ args: programWords(`What ${program} is given.`) })),
+      `Everything after NAME is passed to ${program} unchanged. ${program} gets a temporary kubeconfig that contains ` +
+      `only this cluster. ${exitCodes}`,
+    examples: [
+      [first, `Print the output of ${program}, and exit with its code`],
+      [second, "Pass options through unchanged"],
+    ],
+    parser: merge(target, object({ args: programWords(`Arguments for ${program}.`) })),
     handlesSignals: true,
     run: ({ args, ...where }, world, context) => runIn(world, [program, ...args], where, context),
   }));
@@ -71,20 +74,25 @@ function programNamed(name: string, program: string, [first = "", second = ""]: 
 
 function shellNamed(name: string, form: string): Command {
   const examples: readonly Example[] = [
-    [`postern ${form.replace("NAME", "c-lab")}`, "an interactive shell: leave it with exit"],
-    [`postern ${form.replace("NAME", "c-lab")} -- helm list`, "one command"],
-    [`postern ${form.replace("NAME", "c-lab")} -- -c 'kubectl get ns | wc -l'`, "arguments for your shell"],
+    [`postern ${form.replace("NAME", "c-lab")}`, "Start an interactive shell; leave it with exit"],
+    [`postern ${form.replace("NAME", "c-lab")} -- helm list`, "Run one command"],
+    [
+      `postern ${form.replace("NAME", "c-lab")} -- -c 'kubectl get ns | wc -l'`,
+      "Pass arguments to your shell",
+    ],
   ];
   return wrapping(defineCommand({
     name,
-    summary: "opens a shell that works in a cluster, or runs one command there",
+    summary: "Open a shell for a cluster, or run one command",
     description:
-      "KUBECONFIG names a kubeconfig of that cluster only, gone when the shell ends; POSTERN_CLUSTER is the cluster's " +
-      `name; the proxy variables lead to the door. ${exitCodes}`,
+      "postern sets KUBECONFIG to a temporary kubeconfig of this cluster, POSTERN_CLUSTER to the cluster's name, and " +
+      `the proxy variables to the instance. ${exitCodes}`,
     examples,
     parser: merge(
       target,
-      object({ args: programWords("A command behind --; what begins with - is given to your shell.") }),
+      object({
+        args: programWords("A command after --; arguments that begin with - are passed to your shell."),
+      }),
     ),
     handlesSignals: true,
     run: ({ args, ...where }, world, context) =>
@@ -97,7 +105,7 @@ function shellNamed(name: string, form: string): Command {
   }));
 }
 
-/** `postern shell --each [PATTERN…] -- CMD…`, as kharon has it. */
+/** `postern shell --each [PATTERN…] -- CMD…`, as in kharon. */
 function withEach(command: Command): Command {
   return {
     ...command,
@@ -124,7 +132,7 @@ async function runIn(
   const { variables, notes } = await programs.environment(known);
   await tellNotes(world, notes);
   signal.throwIfAborted();
-  // From here on signals are the program's.
+  // The program handles signals while it runs.
   const { signal: never } = new AbortController();
   return await world.process.attached(command, { signal: never, env: variables });
 }

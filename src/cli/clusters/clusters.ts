@@ -7,7 +7,7 @@ import { eachCluster, isForEach } from "./each_cluster.ts";
 import { clusterEmergencyCredentials } from "./emergency_credentials.ts";
 import { clusterKubeconfig } from "./kubeconfig.ts";
 
-/** What the second word of `postern clusters` makes of the first, which then is a NAME. */
+/** The verbs of `postern clusters NAME VERB`. */
 const verbs: Readonly<Record<typeof clusterVerbs[number], Command>> = {
   kubeconfig: clusterKubeconfig,
   shell: shell.ofCluster,
@@ -19,7 +19,7 @@ const verbs: Readonly<Record<typeof clusterVerbs[number], Command>> = {
 
 const each = eachCluster("clusters");
 
-/** `postern clusters …`: a verb as the second word makes the first a NAME, else all words are patterns. */
+/** `postern clusters …`: the first word is a NAME when a verb follows it; otherwise all words are patterns. */
 export default {
   ...list,
   help: (width) => helpOf(width),
@@ -32,11 +32,11 @@ export default {
   completing(words) {
     const { first, second = -1, isList, verb } = clusterForm(words);
     if (verb) {
-      return { parser: verbs[verb].parser, words: words.toSpliced(second, 1), besides: [] };
+      return { parser: verbs[verb].parser, words: words.toSpliced(second, 1), more: [] };
     }
     const isVerb = first !== undefined && second < 0 && !isList;
-    const besides = Object.entries(verbs).map(([name, { summary }]) => ({ name, summary }));
-    return { parser: list.parser, words, besides: isVerb ? besides : [] };
+    const more = Object.entries(verbs).map(([name, { summary }]) => ({ name, summary }));
+    return { parser: list.parser, words, more: isVerb ? more : [] };
   },
 } satisfies Command;
 
@@ -46,5 +46,5 @@ function helpOf(width: number): string {
     name: "clusters --each",
   }];
   const lines = forms.map(({ name, summary }) => `  postern ${name}\n      ${summary}\n`).join("");
-  return `${list.help(width)}\nBesides:\n${lines}`;
+  return `${list.help(width)}\nOther forms:\n${lines}`;
 }

@@ -8,9 +8,9 @@ import { printable } from "../output/printable.ts";
 import { printValue } from "../output/print_value.ts";
 import { type Column, table } from "../output/table.ts";
 
-/** A cluster as programs read it. Facts are not in it: one of them may hold a token. */
+/** A cluster in the output for programs. It omits the facts, because a fact may contain a token. */
 interface ListedCluster {
-  /** What it is called here; with its catalogue in front where two have the same id. */
+  /** The cluster's id; prefixed with its catalogue when two catalogues have the same id. */
   readonly name: string;
   readonly id: string;
   readonly displayName: string;
@@ -31,15 +31,18 @@ const columns: readonly Column<ListedCluster>[] = [
 /** `postern clusters [PATTERN…]`, `postern clusters list [PATTERN…]`. */
 export default defineCommand({
   name: "clusters",
-  summary: "lists the clusters, and does something in one or in each of them",
+  summary: "List clusters, or run a command in one or each",
   description:
-    "What is known of the clusters was stored by the last postern update; whoever it came from need not be " +
-    "reachable. The forms with a NAME are told below, each with --help of its own.",
+    "Reads the clusters that the last postern update stored, without a connection to the catalogue. Each form with " +
+    "a NAME, listed below, has its own --help.",
   examples: [
-    ["postern clusters", "all clusters"],
-    ["postern clusters lab 'c-prod-*'", "those whose names match one of the patterns"],
-    ["postern clusters -l 'cloud=exoscale,region in (ch-gva-2, ch-dk-2)'", "those with these facts"],
-    ["postern clusters -o json | jq -r '.clusters[].id'", "for programs"],
+    ["postern clusters", "List all clusters"],
+    ["postern clusters lab 'c-prod-*'", "List the clusters that match a pattern"],
+    [
+      "postern clusters -l 'cloud=exoscale,region in (ch-gva-2, ch-dk-2)'",
+      "List the clusters with these facts",
+    ],
+    ["postern clusters -o json | jq -r '.clusters[].id'", "Print JSON for programs"],
   ],
   parser: merge(clusterWords, object({ output: outputOption(["table", "json", "yaml"], "table") })),
   async run({ output, ...wanted }, world, context) {

@@ -20,15 +20,15 @@ import { instanceOption, wholeNumber, words } from "../line/options.ts";
 import { printable } from "../output/printable.ts";
 import { SignalGuard, wrapping } from "../line/wrapping.ts";
 
-/** The most bytes that a program may say in one cluster where several run at once. */
+/** The most bytes of output that a program may write in one cluster while it runs in several at once. */
 const outputLimit = 64 * 1024 * 1024;
 
-/** Whether the words before `--` ask for a command in each cluster. */
+/** Whether `--each` is among the words before `--`. */
 export function isForEach(args: readonly string[], name: "clusters" | "shell"): boolean {
   return splitAtDashes(args, name).options.has("--each");
 }
 
-/** `postern clusters [PATTERN…] --each [--parallel N] -- CMD…`; what stands behind `--` is the command. */
+/** `postern clusters [PATTERN…] --each [--parallel N] -- CMD…`. */
 export function eachCluster(name: string): Command {
   const form = (command: readonly string[]) => defineEach(name, command);
   return wrapping({
@@ -43,31 +43,31 @@ export function eachCluster(name: string): Command {
 function defineEach(name: string, command: readonly string[]): Command {
   return defineCommand({
     name,
-    summary: "runs a command in each cluster",
+    summary: "Run a command in each cluster",
     description:
-      "In turn, each with the terminal; with --parallel several at once, each one's output in one piece. Before " +
-      "what is said in a cluster stands a line with its name. The exit code is that of the first cluster where " +
-      "the command failed.",
+      "Runs the command in one cluster after the other; it can use the terminal. With --parallel, several run at " +
+      "once, and postern prints the output of each when it ends. A line with the cluster's name precedes its " +
+      "output. postern exits with the code of the first cluster in which the command failed.",
     examples: [
-      [`postern ${name} 'c-lab-*' --each -- kubectl get nodes`, "in turn"],
-      [`postern ${name} --each --parallel 8 -- oc get clusterversion`, "eight at once"],
+      [`postern ${name} 'c-lab-*' --each -- kubectl get nodes`, "Ask one cluster after the other"],
+      [`postern ${name} --each --parallel 8 -- oc get clusterversion`, "Ask eight clusters at once"],
     ],
     parser: merge(
       clusterWords,
       object({
-        each: option("--each", { description: words("Runs what stands behind -- in each of the clusters.") }),
+        each: option("--each", { description: words("Run the command after -- in each selected cluster.") }),
         parallel: optional(option("--parallel", wholeNumber({ metavar: "N", min: 1, max: 64 }), {
-          description: words("How many at once (default: 1)."),
+          description: words("Number of clusters at once (default: 1)."),
         })),
         trustsFirstUse: trustOption,
-        id: instanceOption("The door to use (default: default)."),
+        id: instanceOption("Instance to use (default: default)."),
       }),
     ),
     handlesSignals: true,
     async run({ parallel = 1, id, trustsFirstUse, ...wanted }, world, context) {
       if (command.length === 0) {
-        throw new PosternError("usage", "Cannot tell what to run in each cluster", {
-          hint: `write it behind --, for example: postern ${name} --each -- kubectl get nodes`,
+        throw new PosternError("usage", "Cannot run a command in each cluster: missing command after --", {
+          hint: `for example: postern ${name} --each -- kubectl get nodes`,
         });
       }
       using guard = new SignalGuard(world);
@@ -75,8 +75,8 @@ function defineEach(name: string, command: readonly string[]): Command {
       const fleet = await readKnownClusters(world, context);
       const clusters = await chosenClusters(fleet, wanted);
       if (clusters.length === 0) {
-        throw new PosternError("usage", "Cannot run anything: no cluster matches", {
-          hint: "see which there are: postern clusters",
+        throw new PosternError("usage", "Cannot run the command: no cluster matches", {
+          hint: "list the clusters: postern clusters",
         });
       }
       await using programs = await openPrograms(world, fleet, { context, id, trustsFirstUse, signal });
@@ -89,7 +89,7 @@ function defineEach(name: string, command: readonly string[]): Command {
 interface RunsParts {
   readonly programs: ClusterPrograms;
   readonly command: readonly string[];
-  /** Whether it has the terminal to itself. */
+  /** Whether the command runs in one cluster at a time and can use the terminal. */
   readonly isAlone: boolean;
   readonly signal: AbortSignal;
 }
@@ -105,7 +105,7 @@ class Runs {
     this.#parts = parts;
   }
 
-  /** Runs it in all of them, so many at once; the answer is the first exit code in their order that is not 0. */
+  /** Runs the command in all clusters, `atOnce` at a time; returns the first exit code other than 0, in their order. */
   async all(clusters: readonly KnownCluster[], atOnce: number): Promise<number> {
     const waiting = [...clusters];
     const worker = async () => {
@@ -144,7 +144,7 @@ class Runs {
       }
       const running = process.run(command, { signal, env, limit: outputLimit });
       const { code, stdout, stderr } = await running.catch((error) => {
-        // One that said too much was started.
+        // Too much output: the program did start.
         throw isPosternError(error, "protocol") ? error : asUnstarted(error);
       });
       await terminal.out(`${header}${stdout}`);
@@ -154,7 +154,7 @@ class Runs {
     } catch (error) {
       signal.throwIfAborted();
       const known = asPosternError(error);
-      // A program that is missing, or cannot be run, is so everywhere.
+      // A program that is missing or cannot be run fails in every cluster.
       if (known.exit === 126 || known.exit === 127) throw error;
       await terminal.err(`postern: error: ${printable(describe(known))}\n`);
       return 125;

@@ -25,33 +25,34 @@ export const clusterEmergencyCredentials: Command = commandNamed(
 function commandNamed(name: string, form: (rest: string) => string): Command {
   return defineCommand({
     name,
-    summary: "fetches and decrypts the emergency kubeconfig of a cluster",
+    summary: "Fetch and decrypt a cluster's emergency kubeconfig",
     description:
-      "It is read from the buckets of emergency in the configuration, or of the list in Passbolt, and decrypted with " +
-      "your OpenPGP key. Connections go through the door. Nothing is written unless you say where.",
+      "Reads the kubeconfig from the buckets in emergency of the configuration, or in the Passbolt list, and " +
+      "decrypts it with your OpenPGP key. Connections go through the instance. postern writes a file only with " +
+      "--file, --merge or --temp.",
     examples: [
-      [`postern ${form("--file em.yaml")}`, "a file of its own, readable by you only"],
-      [`postern ${form("--merge")}`, "adds it to ~/.kube/config as context emergency-credentials/c-lab"],
-      [`KUBECONFIG="$(postern ${form("--temp")})" kubectl get nodes`, "for one program"],
+      [`postern ${form("--file em.yaml")}`, "Write a separate file that only you can read"],
+      [`postern ${form("--merge")}`, "Add context emergency-credentials/c-lab to ~/.kube/config"],
+      [`KUBECONFIG="$(postern ${form("--temp")})" kubectl get nodes`, "Use the kubeconfig for one program"],
     ],
     parser: merge(
       object({ name: clusterArgument }),
       outputWords,
       object({
-        show: option("--show", { description: words("Allows printing it on a terminal.") }),
+        show: option("--show", { description: words("Allow printing the kubeconfig to a terminal.") }),
         privateKeyFile: optional(option("--private-key", pathValue("FILE"), {
-          description: words("The OpenPGP private key, in the place of emergency.privateKeyFile."),
+          description: words("OpenPGP private key file (default: emergency.privateKeyFile)."),
         })),
         passphraseFile: optional(option("--passphrase-file", pathValue("FILE"), {
-          description: words("A file with its passphrase, in the place of emergency.passphraseFile."),
+          description: words("File with the key's passphrase (default: emergency.passphraseFile)."),
         })),
       }),
     ),
     async run({ name, show, privateKeyFile, passphraseFile, ...output }, world, context) {
-      // Before anything is fetched or anybody is asked.
+      // Before postern fetches anything or prompts for a passphrase.
       if (!goesToFile(output) && !show && world.terminal.isOutput) {
-        throw new PosternError("usage", "Cannot show credentials on a terminal", {
-          hint: "write them with --file, --merge or --temp, send them to a program, or add --show",
+        throw new PosternError("usage", "Cannot print credentials to a terminal without --show", {
+          hint: "write them with --file, --merge or --temp, pipe them to a program, or add --show",
         });
       }
       const { log, signal, globals: { config } } = context;
@@ -87,7 +88,7 @@ interface MeantCluster {
   readonly allowExec: readonly string[];
 }
 
-/** The cluster of that name; an emergency without any catalogue must do with the id alone. */
+/** The cluster of that name. Without a stored catalogue, the name is used as the id. */
 async function meantCluster(name: string, world: World, context: RunContext): Promise<MeantCluster> {
   const { findCluster } = await import("../../clusters/mod.ts");
   const { usualExec } = await import("../../catalogue/mod.ts");
@@ -97,7 +98,7 @@ async function meantCluster(name: string, world: World, context: RunContext): Pr
     return { id: cluster.id, name: shown, cluster, allowExec: rulesFor(catalogue.name).allowExec };
   } catch (error) {
     if (!isPosternError(error, "config") || error.detail !== "no_catalogue") throw error;
-    await tellNotes(world, [`no catalogue is stored: "${name}" is taken for the whole id`]);
+    await tellNotes(world, [`no catalogue is stored; using "${name}" as the cluster's id`]);
     return { id: name, name, allowExec: usualExec };
   }
 }

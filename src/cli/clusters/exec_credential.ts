@@ -8,30 +8,34 @@ import type { World } from "../../world/mod.ts";
 import { defineCommand } from "../line/command.ts";
 import { pathValue, words } from "../line/options.ts";
 
-/** `postern exec-credential`, which our kubeconfigs name as the way to sign in to OpenShift. */
+/** `postern exec-credential`: the exec plugin that postern writes into kubeconfigs of OpenShift clusters. */
 export default defineCommand({
   name: "exec-credential",
-  summary: "signs in to OpenShift, as the plugin of our kubeconfigs",
+  summary: "Sign in to OpenShift as a kubeconfig's exec plugin",
   description:
-    "Prints a token as kubectl and its kin want it (ExecCredential): the one of an earlier sign-in while the cluster " +
-    "takes it, else a browser is opened at the cluster's own sign-in. The cluster is told by KUBERNETES_EXEC_INFO, or " +
-    "by --server. Of several at once one asks you. Where no browser is, give it a token of OpenShift's page for that.",
+    "Prints a token as an ExecCredential, for kubectl and other Kubernetes clients. postern reuses the stored token " +
+    "while the cluster accepts it, and otherwise opens a browser at the cluster's sign-in page. KUBERNETES_EXEC_INFO " +
+    "or --server selects the cluster. When several commands need a sign-in at once, one of them prompts you. Without " +
+    "a browser, use --token-file with a token from OpenShift's token page.",
   examples: [
-    ["postern clusters c-lab kubectl get ns", "has kubectl run it"],
+    ["postern clusters c-lab kubectl get ns", "Let kubectl run the plugin"],
     [
       "postern exec-credential --server https://api.c-lab.example.net:6443 --token-file FILE",
-      "for a machine without a browser: keeps a token that you have got elsewhere",
+      "Store a token that you got on another machine",
     ],
-    ["postern exec-credential --server https://api.c-lab.example.net:6443 --show", "prints it on a terminal"],
+    [
+      "postern exec-credential --server https://api.c-lab.example.net:6443 --show",
+      "Print the token to a terminal",
+    ],
   ],
   parser: object({
     server: optional(option("--server", string({ metavar: "URL" }), {
-      description: words("The API server, where no Kubernetes client tells it."),
+      description: words("API server (default: the cluster in $KUBERNETES_EXEC_INFO)."),
     })),
     tokenFile: optional(option("--token-file", pathValue("FILE"), {
-      description: words("Keeps the token in this file, - for the standard input, in place of a sign-in."),
+      description: words("Store the token from this file instead of signing in; - reads stdin."),
     })),
-    show: option("--show", { description: words("Allows to print the token on a terminal.") }),
+    show: option("--show", { description: words("Allow printing the token to a terminal.") }),
   }),
   async run({ server, tokenFile, show }, world, { globals: { config }, log, signal }) {
     const { execCredential, givenToken, readExecInfo } = await import("../../signin/mod.ts");
@@ -48,23 +52,25 @@ export default defineCommand({
       log,
       signal,
     });
-    // Whoever brings a token does not want to see it.
+    // A user who provides a token does not need to see it again.
     if (given === undefined) return await world.terminal.out(execCredential(info.apiVersion, token));
-    await world.terminal.err("postern: the cluster takes the token; it is kept until it does not any more\n");
+    await world.terminal.err(
+      "postern: the cluster accepts the token; postern stores it until the cluster rejects it\n",
+    );
   },
 });
 
 function clusterOf(told: ExecCluster | undefined, server: string | undefined): ExecCluster {
   if (told) return told;
   if (server !== undefined) return { server };
-  throw new PosternError("usage", "Cannot tell which cluster to sign in to", {
-    hint: "postern exec-credential --server URL; or have kubectl run it: postern clusters NAME kubeconfig",
+  throw new PosternError("usage", "Cannot sign in to a cluster: missing option: --server", {
+    hint: "add --server URL, or let kubectl run the plugin: postern clusters NAME kubeconfig",
   });
 }
 
 function refuseTerminal({ terminal }: World, show: boolean): void {
   if (!terminal.isOutput || show) return;
-  throw new PosternError("usage", "Cannot show a token on a terminal", {
-    hint: "kubectl runs this by itself; to see the token add --show",
+  throw new PosternError("usage", "Cannot print a token to a terminal without --show", {
+    hint: "kubectl runs this command itself; to see the token, add --show",
   });
 }

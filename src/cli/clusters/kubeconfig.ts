@@ -16,7 +16,7 @@ import { defineCommand, type RunContext } from "../line/command.ts";
 import { giveOut, goesToFile, listenerAddress, type OutputWords, outputWords } from "./kubeconfig_output.ts";
 import { words } from "../line/options.ts";
 
-/** Where a kubeconfig goes, and what is in it. */
+/** The options of the kubeconfig commands. */
 interface KubeconfigWords extends OutputWords {
   readonly trustsFirstUse: boolean;
   readonly credentials: boolean;
@@ -28,27 +28,27 @@ const kubeconfigWords = merge(
   object({
     credentials: option("--with-credentials", {
       description: words(
-        "Puts in the door's user and password, and tokens and keys of the facts; refused on a terminal.",
+        "Include the instance's user and password, and the tokens and keys of facts; a terminal also needs --show.",
       ),
     }),
-    show: option("--show", { description: words("Allows --with-credentials on a terminal.") }),
+    show: option("--show", { description: words("Allow --with-credentials when stdout is a terminal.") }),
     trustsFirstUse: trustOption,
   }),
 );
 
-const what =
-  "Cluster, context and user are called as the cluster is; connections go through the door. How to sign in comes " +
-  "from the facts of the cluster; where they do not say it, the user is left out, which is told on stderr.";
+const about =
+  "Cluster, context and user get the cluster's name; connections go through the instance. The facts of the cluster " +
+  "define how to sign in; without such facts, postern omits the user and prints a note on stderr.";
 
 /** `postern kubeconfig [PATTERN…]`. */
 export default defineCommand({
   name: "kubeconfig",
-  summary: "prints one kubeconfig for all clusters, or writes it to a file",
-  description: `${what} The first of the clusters is the current one.`,
+  summary: "Print or write one kubeconfig for many clusters",
+  description: `${about} The first cluster becomes the current context.`,
   examples: [
-    ["postern kubeconfig 'c-lab-*'", "for the clusters that match"],
-    ["postern kubeconfig --file ~/.kube/postern.yaml", "a file of its own, for KUBECONFIG"],
-    ["postern kubeconfig --merge", "adds all clusters to ~/.kube/config"],
+    ["postern kubeconfig 'c-lab-*'", "Print a kubeconfig for the clusters that match"],
+    ["postern kubeconfig --file ~/.kube/postern.yaml", "Write a separate file for KUBECONFIG"],
+    ["postern kubeconfig --merge", "Add all clusters to ~/.kube/config"],
   ],
   parser: merge(clusterWords, kubeconfigWords),
   async run(values, world, context) {
@@ -56,7 +56,7 @@ export default defineCommand({
     const clusters = await chosenClusters(fleet, values);
     if (clusters.length === 0) {
       throw new PosternError("usage", "Cannot write a kubeconfig: no cluster matches", {
-        hint: "see which there are: postern clusters",
+        hint: "list the clusters: postern clusters",
       });
     }
     await giveKubeconfig(world, { fleet, clusters, values }, context);
@@ -66,12 +66,12 @@ export default defineCommand({
 /** `postern clusters NAME kubeconfig`. */
 export const clusterKubeconfig = defineCommand({
   name: "clusters NAME kubeconfig",
-  summary: "prints the kubeconfig of one cluster, or writes it to a file",
-  description: what,
+  summary: "Print or write the kubeconfig of one cluster",
+  description: about,
   examples: [
-    ["postern clusters c-lab kubeconfig --file ~/.kube/c-lab.yaml", "a file of its own"],
-    ["postern clusters c-lab kubeconfig --merge", "adds it to ~/.kube/config"],
-    ['KUBECONFIG="$(postern clusters c-lab kubeconfig --temp)" k9s', "for one program"],
+    ["postern clusters c-lab kubeconfig --file ~/.kube/c-lab.yaml", "Write a separate file"],
+    ["postern clusters c-lab kubeconfig --merge", "Add the cluster to ~/.kube/config"],
+    ['KUBECONFIG="$(postern clusters c-lab kubeconfig --temp)" k9s', "Use a temporary file for one program"],
   ],
   parser: merge(object({ name: clusterArgument }), kubeconfigWords),
   async run({ name, ...values }, world, context) {
@@ -92,8 +92,8 @@ async function giveKubeconfig(
 ): Promise<void> {
   const isFile = goesToFile(values);
   if (values.credentials && !isFile && !values.show && world.terminal.isOutput) {
-    throw new PosternError("usage", "Cannot show credentials on a terminal", {
-      hint: "send them to a program, write them with --file, or add --show",
+    throw new PosternError("usage", "Cannot print credentials to a terminal without --show", {
+      hint: "pipe them to a program, write them with --file, or add --show",
     });
   }
   const credentials = isFile || values.credentials;
@@ -114,8 +114,8 @@ async function giveKubeconfig(
   });
   await tellNotes(world, notes);
   if (kubeconfig.clusters.length === 0) {
-    throw new PosternError("config", "Cannot write a kubeconfig: the address of no API is known", {
-      hint: "see what is known of them: postern clusters -o yaml",
+    throw new PosternError("config", "Cannot write a kubeconfig: no selected cluster has an API address", {
+      hint: "look at apiUrl in: postern clusters -o yaml",
     });
   }
   await giveOut(world, kubeconfig, values, context);

@@ -10,7 +10,7 @@ import { fromInstanceOrFiles } from "../instance/from_instance_or_files.ts";
 import { instanceOption, pathValue, words } from "../line/options.ts";
 import { printableLines } from "../output/printable.ts";
 
-/** Where a kubeconfig goes, and whose door it names. */
+/** The destination of a kubeconfig, and the instance whose listener it names. */
 export interface OutputWords {
   readonly file: string | undefined;
   readonly merge: boolean;
@@ -22,33 +22,33 @@ export interface OutputWords {
 /** `--file FILE --merge --temp --force --id ID`. */
 export const outputWords = object({
   file: optional(option("--file", pathValue("FILE"), {
-    description: words("Writes it there, readable by you only; what postern did not write is not replaced."),
+    description: words("Write to FILE, readable only by you; replaces only a file that postern wrote."),
   })),
   merge: option("--merge", {
     description: words(
-      "Adds it to an existing kubeconfig: that of --file, else the file of $KUBECONFIG that kubectl writes, else ~/.kube/config.",
+      "Add to an existing kubeconfig: --file, else the file of $KUBECONFIG that kubectl would change, else ~/.kube/config.",
     ),
   }),
   temp: option("--temp", {
-    description: words("Writes a temporary file, readable by you only, and prints its path."),
+    description: words("Write a temporary file, readable only by you, and print its path."),
   }),
   force: option("--force", {
-    description: words("Replaces a file that postern did not write, or entries that lead elsewhere."),
+    description: words("Replace a file that postern did not write, or entries for another server."),
   }),
   id: instanceOption(),
 });
 
-/** Whether it goes to a file, which is for its owner only. */
+/** Whether the kubeconfig goes to a file instead of stdout. */
 export function goesToFile({ file, merge, temp }: OutputWords): boolean {
   if (temp && (file !== undefined || merge)) {
-    throw new PosternError("usage", "Cannot write a kubeconfig: --temp is a file of its own", {
-      hint: "leave out --temp, or --file and --merge",
+    throw new PosternError("usage", "Cannot write a kubeconfig: --temp excludes --file and --merge", {
+      hint: "omit --temp, or --file and --merge",
     });
   }
   return file !== undefined || merge || temp;
 }
 
-/** Prints a kubeconfig, or writes it where it is wanted and says so on stderr. */
+/** Prints a kubeconfig, or writes it to its file and reports that on stderr. */
 export async function giveOut(
   world: World,
   kubeconfig: Kubeconfig,
@@ -73,7 +73,7 @@ export async function giveOut(
   );
 }
 
-/** What `proxy-url` is, asked of the running door first. */
+/** The value of `proxy-url`, from the running instance or else from the configuration. */
 export async function listenerAddress(
   world: World,
   id: string,
@@ -87,8 +87,8 @@ export async function listenerAddress(
   if (needsAuth && !credentials) {
     throw new PosternError(
       "auth",
-      "Cannot write a kubeconfig that works: the door asks for a user and a password",
-      { hint: "add --with-credentials, or write a file: --file FILE" },
+      "Cannot write a usable kubeconfig: the instance requires a user and a password",
+      { hint: "add --with-credentials, or write a file with --file FILE" },
     );
   }
   return proxyUrl ?? socks.replace(/^socks5h:/, "socks5:");

@@ -9,22 +9,22 @@ import { printable } from "../output/printable.ts";
 /** `postern login`. */
 export default defineCommand({
   name: "login",
-  summary: "signs in to where the catalogue comes from",
+  summary: "Sign in to the catalogue's identity provider",
   description:
-    "Opens a browser at the provider and waits until you are back. postern update does the same when it has to; " +
-    "this is for signing in again, as somebody else, or ahead of a timer that cannot ask you.",
+    "Opens a browser at the provider and waits until the sign-in is complete. postern update does the same when it " +
+    "needs a token. Use this command to switch accounts, or to sign in before a timer runs that cannot prompt you.",
   examples: [
-    ["postern login", "with a browser"],
-    ["postern login --device", "with a code, for machines without a browser"],
+    ["postern login", "Sign in with a browser"],
+    ["postern login --device", "Sign in with a code, without a browser on this machine"],
   ],
   parser: object({
     name: optional(
       argument(string({ metavar: "CATALOGUE" }), {
-        description: words("Only for this one of the configuration."),
+        description: words("Sign in to this catalogue only (default: all)."),
       }),
     ),
     device: option("--device", {
-      description: words("Where this machine has no browser: shows a code to be typed on another device."),
+      description: words("Show a code to type on another device, for machines without a browser."),
     }),
   }),
   async run({ name, device }, world, { globals: { config }, log, signal }) {

@@ -9,15 +9,15 @@ import { printable } from "../output/printable.ts";
 /** `postern logout`. */
 export default defineCommand({
   name: "logout",
-  summary: "forgets the tokens of a sign-in",
+  summary: "Delete the stored tokens of a sign-in",
   description:
-    "Removes what is stored of a sign-in on this machine, and has the provider forget it too, where it can be " +
-    "told. The catalogue stays, and what commodore has stored of its own sign-in stays too.",
-  examples: [["postern logout", "for all catalogues"]],
+    "Deletes the stored tokens and asks the provider to revoke them, if it supports that. The stored catalogue " +
+    "stays, and so does commodore's own sign-in.",
+  examples: [["postern logout", "Sign out of all catalogues"]],
   parser: object({
     name: optional(
       argument(string({ metavar: "CATALOGUE" }), {
-        description: words("Only for this one of the configuration."),
+        description: words("Sign out of this catalogue only (default: all)."),
       }),
     ),
   }),
@@ -27,6 +27,6 @@ export default defineCommand({
     const { signedOut, others } = await signOutOfCatalogues(world, source, { name, log, signal });
     const say = (text: string) => world.terminal.err(`postern: ${printable(text)}\n`);
     for (const name of signedOut) await say(`signed out of the catalogue ${name}`);
-    for (const name of others) await say(`nobody was signed in to the catalogue ${name}`);
+    for (const name of others) await say(`no stored sign-in for the catalogue ${name}`);
   },
 });

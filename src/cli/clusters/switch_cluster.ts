@@ -13,49 +13,50 @@ import { wrapping } from "../line/wrapping.ts";
 
 const where = argument(string({ metavar: "NAME" }), {
   description: words(
-    "The cluster: any part of its id, its display name or the address of its API that no other has; - is the former one.",
+    "The cluster: any unique part of its id, display name or API address; - selects the previous one.",
   ),
 });
 
 const switchOptions = object({
   name: where,
-  force: option("--force", { description: words("Replaces entries of the same name that lead elsewhere.") }),
+  force: option("--force", { description: words("Replace entries of the same name for another server.") }),
   trustsFirstUse: trustOption,
-  id: instanceOption("The door to use (default: default)."),
+  id: instanceOption("Instance to use (default: default)."),
 });
 
-/** `postern switch NAME`, as kharon has it. */
+/** `postern switch NAME`, as in kharon. */
 export const switchCluster: Command = defineCommand({
   name: "switch",
-  summary: "makes a cluster the current one of your kubeconfig",
+  summary: "Make a cluster the current context of your kubeconfig",
   description:
-    "Adds the cluster to the kubeconfig of KUBECONFIG, else to ~/.kube/config, and makes it current there, for every " +
-    "program that reads it. postern clusters NAME shell does that for one shell only, and leaves the file alone.",
+    "Adds the cluster to the kubeconfig in $KUBECONFIG, else to ~/.kube/config, and makes it the current context for " +
+    "every program that reads the file. postern shell NAME affects one shell only and does not change the file.",
   examples: [
-    ["postern switch c-lab", "from now on kubectl works in c-lab"],
-    ["postern switch -", "and in the former one again"],
+    ["postern switch c-lab", "Use c-lab in kubectl from now on"],
+    ["postern switch -", "Return to the previous cluster"],
   ],
   parser: switchOptions,
   run: ({ name, ...options }, world, context) =>
     name === "-" ? goBack(world, context) : goTo(name, options, world, context),
 });
 
-/** `postern oc-web-login`, as kharon has it: in its kubeconfigs as the plugin, by hand as `switch`. */
+/** `postern oc-web-login`: the exec plugin in kharon's kubeconfigs; typed by a user, it is `switch`. */
 export const ocWebLogin: Command = defineCommand({
   name: "oc-web-login",
-  summary: "the same as switch, or with --exec-credential as exec-credential",
-  description: "For whoever comes from kharon: kubeconfigs that it has written name this as their plugin.",
+  summary: "Switch to a cluster, or sign in as kharon's exec plugin",
+  replacement: "postern switch NAME; postern exec-credential --server URL",
+  description: "Kubeconfigs that kharon wrote name this command as their exec plugin.",
   examples: [
-    ["postern oc-web-login c-lab", "the same as postern switch c-lab"],
+    ["postern oc-web-login c-lab", "Same as postern switch c-lab"],
     [
       "postern oc-web-login https://api.c-lab.example.net:6443 --exec-credential",
-      "prints a token for kubectl",
+      "Print a token for kubectl",
     ],
   ],
   parser: object({
     where: switchOptions,
     isPlugin: option("--exec-credential", {
-      description: words("Signs in, and prints what kubectl wants of a plugin."),
+      description: words("Sign in and print an ExecCredential for kubectl."),
     }),
   }),
   async run({ where: { name, ...options }, isPlugin }, world, context) {
@@ -67,21 +68,22 @@ export const ocWebLogin: Command = defineCommand({
 
 const kubeloginAlone = defineCommand({
   name: "kubelogin",
-  summary: "runs kubelogin, which kharon has inside",
-  description: "All that stands behind is given to the kubelogin of PATH as it is.",
+  summary: "Run kubelogin, which kharon contains",
+  replacement: "kubelogin (the program in PATH)",
+  description: "Runs the kubelogin in PATH and passes all arguments to it unchanged.",
   examples: [[
     "postern kubelogin get-token --oidc-issuer-url=https://sso.example.net …",
-    "what kubelogin prints",
+    "Print the output of kubelogin",
   ]],
   parser: object({}),
   run: () => Promise.resolve(0),
 });
 
-/** `postern kubelogin`, as kharon has it. */
+/** `postern kubelogin`, as in kharon. */
 export const kubelogin: Command = wrapping({
   ...kubeloginAlone,
   async start(args, world) {
-    // All words are its own, and stand behind `--`.
+    // All words are kubelogin's and follow `--`.
     const { signal } = new AbortController();
     return await world.process.attached(["kubelogin", ...args.slice(1)], { signal });
   },
@@ -117,8 +119,8 @@ async function goTo(
   });
   await tellNotes(world, [...authorities.notes, ...notes]);
   if (kubeconfig.clusters.length === 0) {
-    throw new PosternError("config", `Cannot go to ${known.name}: the address of its API is not known`, {
-      hint: "see what is known of it: postern clusters -o yaml",
+    throw new PosternError("config", `Cannot switch to ${known.name}: no fact contains its API address`, {
+      hint: "look at apiUrl in: postern clusters -o yaml",
     });
   }
   const [path, ...behind] = await writtenKubeconfigs(world);
@@ -129,14 +131,14 @@ async function goTo(
 async function goBack(world: World, { signal }: RunContext): Promise<void> {
   const former = (await world.files.readTextIfThere(formerPath(world), { limit: 10_000 }))?.trim();
   if (!former) {
-    throw new PosternError("usage", "Cannot go back: postern has switched nothing here", {
-      hint: "postern switch NAME",
+    throw new PosternError("usage", "Cannot switch back: no previous cluster is stored", {
+      hint: "name the cluster: postern switch NAME",
     });
   }
   await makeCurrentHere(former, world, signal);
 }
 
-/** What was current is remembered for `switch -`. */
+/** Makes a context current, and stores the previous one for `switch -`. */
 async function makeCurrentHere(context: string, world: World, signal: AbortSignal): Promise<void> {
   const { makeCurrent } = await import("../../kube/mod.ts");
   const { writtenKubeconfigs } = await import("../../plan/mod.ts");
@@ -146,7 +148,7 @@ async function makeCurrentHere(context: string, world: World, signal: AbortSigna
     await world.files.privateDirectory(world.places.state);
     await world.files.replace(formerPath(world), `${former}\n`);
   }
-  await world.terminal.err(`postern: ${printable(context)} is current in ${printable(paths[0])}\n`);
+  await world.terminal.err(`postern: switched to ${printable(context)} in ${printable(paths[0])}\n`);
 }
 
 function formerPath({ places }: World): string {

@@ -17,35 +17,34 @@ const foundFailure = 7;
 /** `postern test`. */
 export default defineCommand({
   name: "test",
-  summary: "tries every jump host and every cluster, several at once",
+  summary: "Test every jump host and cluster",
   description:
-    "Signs in to each jump host, with sessions of its own, and asks each cluster's API, console and OAuth server, " +
-    "through the door that runs or, where none does, through these sessions. A line each, as soon as it is known " +
-    "how it went, with the time it took. Any answer of a cluster is good, also one that says no; 500 and more is " +
-    "not. A pattern is the name of a transport or of an ssh host, or what postern clusters takes; with a cluster " +
-    "the jump hosts on the way to it are tried too. The exit code is 7 when one failed and 4 when the " +
-    "configuration is wrong.",
+    "Signs in to each jump host with separate sessions, and sends a request to each cluster's API, console and OAuth " +
+    "server, through the running instance or else through these sessions. Prints a line with the result and the time " +
+    "of each test when it ends. Any HTTP status below 500 passes. A pattern is the name of a transport or of an ssh " +
+    "host, or a pattern of postern clusters; with a cluster, postern also tests the jump hosts on its path. The exit " +
+    "code is 7 when a test failed and 4 when the configuration is invalid.",
   examples: [
-    ["postern test", "all jump hosts and clusters"],
-    ["postern test 'jump*' --timeout 5s", "those whose name, or a host on whose way, matches"],
-    ["postern test -l cloud=exoscale --parallel 40", "clusters with this fact, many at once"],
-    ["postern test -o json | jq .counts", "for programs"],
+    ["postern test", "Test all jump hosts and clusters"],
+    ["postern test 'jump*' --timeout 5s", "Test those whose name or hop matches"],
+    ["postern test -l cloud=exoscale --parallel 40", "Test the clusters with this fact, 40 at once"],
+    ["postern test -o json | jq .counts", "Print the counts for programs"],
   ],
   parser: merge(
     clusterWords,
     object({
       timeout: optional(option("--timeout", durationValue(), {
         description: words(
-          "How long each may take (default: for a cluster 30s, for a host what is configured).",
+          "Timeout for each test (default: 30s for a cluster, the configured timeout for a host).",
         ),
       })),
       parallel: optional(option("--parallel", wholeNumber({ metavar: "N", min: 1, max: 256 }), {
-        description: words("How many at once (default: 16)."),
+        description: words("Number of tests at once (default: 16)."),
       })),
       alone: optional(option("--own-sessions", {
-        description: words("Asks the clusters through sessions of its own, also where a door runs."),
+        description: words("Test clusters through separate sessions even when an instance runs."),
       })),
-      id: instanceOption("The door to ask the clusters through (default: default)."),
+      id: instanceOption("Instance to test the clusters through (default: default)."),
       output: outputOption(["table", "json", "yaml"], "table"),
     }),
   ),
@@ -85,7 +84,7 @@ export default defineCommand({
     if (!isTable) await printValue(world, { counts, tests }, output);
     else if (tests.length > 0) await world.terminal.err(`postern: ${countsText(counts)}\n`);
     else {await world.terminal.err(
-        "postern: the configuration has no ssh transport, and no cluster is known\n",
+        "postern: nothing to test: no ssh transport is configured, and no cluster is stored\n",
       );}
     return counts.failed === 0 ? 0 : foundFailure;
   },

@@ -9,7 +9,7 @@ const kinds: Readonly<Record<FleetTest["kind"], string>> = {
   oauth: "oauth",
 };
 
-/** A test as a line for people, and what would help where it failed. */
+/** A test as a line of text, with the error and hint of a failed test. */
 export function testText(
   test: FleetTest,
   { width, paint: { green, red, dim } }: { readonly width: number; readonly paint: Paint },

@@ -16,45 +16,51 @@ import { changeLines, warningLines } from "./update_text.ts";
 /** `postern update`. */
 export default defineCommand({
   name: "update",
-  summary: "fetches the catalogue of clusters, and has running doors take it up",
+  summary: "Fetch the catalogue of clusters and reload instances",
   description:
-    "It signs in where no stored token does, fetches the clusters of each catalogue, stores them, and has every " +
-    "running door of this user read them. From then on nothing has to be reachable for that: what is stored " +
-    "counts until the next update. Where an update fails everything stays as it was.",
+    "Signs in when the stored token no longer works, fetches and stores the clusters of each catalogue, and reloads " +
+    "your running instances. Instances use the stored catalogue until the next update, without a connection to its " +
+    "API. A failed update changes nothing.",
   examples: [
-    ["postern update", "all catalogues of the configuration"],
-    ["LIEUTENANT_URL=https://api.syn.example.com postern update", "without a configuration"],
-    ["postern update --dry-run", "tells what would change"],
-    ["postern update --if-older-than 12h --no-sign-in", "for a timer: mostly does nothing"],
-    ["postern update --token-file - < token", "where nobody can sign in"],
+    ["postern update", "Fetch all configured catalogues"],
+    [
+      "LIEUTENANT_URL=https://api.syn.example.com postern update",
+      "Fetch a catalogue without a configuration",
+    ],
+    ["postern update --dry-run", "Show what would change"],
+    [
+      "postern update --if-older-than 12h --no-sign-in",
+      "For a timer: fetch only an old catalogue, without a prompt",
+    ],
+    ["postern update --token-file - < token", "Use a token instead of signing in"],
   ],
   parser: object({
     name: optional(
       argument(string({ metavar: "CATALOGUE" }), {
-        description: words("Only this one of the configuration."),
+        description: words("Fetch this catalogue only (default: all)."),
       }),
     ),
     lieutenantUrl: optional(option("--lieutenant-url", string({ metavar: "URL" }), {
-      description: words("Only the catalogue of this API, in the configuration or not."),
+      description: words("Fetch only the catalogue of this Lieutenant API, configured or not."),
     })),
-    isDryRun: option("--dry-run", { description: words("Tells what would change, and changes nothing.") }),
+    isDryRun: option("--dry-run", { description: words("Show what would change, without changing it.") }),
     ifOlderThan: optional(option("--if-older-than", durationValue(), {
-      description: words("Leaves alone what was fetched less than this ago, for example 12h."),
+      description: words("Skip catalogues fetched less than this duration ago, for example 12h."),
     })),
     allowsEmpty: option("--allow-empty", {
-      description: words("Takes a list without clusters for true where some are stored."),
+      description: words("Accept an empty catalogue."),
     }),
     fromKharon: option("--import-kharon", {
-      description: words("Takes over what kharon has stored; nothing is fetched."),
+      description: words("Import the catalogue that kharon stored instead of fetching one."),
     }),
     device: option("--device", {
-      description: words("Where this machine has no browser: shows a code to be typed on another device."),
+      description: words("Show a code to type on another device, for machines without a browser."),
     }),
-    asksNobody: option("--no-sign-in", {
-      description: words("For timers: asks nobody, and fails where the stored sign-in is good no more."),
+    noSignIn: option("--no-sign-in", {
+      description: words("Fail instead of prompting when the stored sign-in has expired, for timers."),
     }),
     tokenFile: optional(option("--token-file", pathValue("FILE"), {
-      description: words("A file with a token, instead of signing in; - is the standard input."),
+      description: words("File with a token to use instead of signing in; - reads stdin."),
     })),
     output: outputOption(["table", "json", "yaml"], "table"),
   }),
@@ -76,7 +82,7 @@ interface Values {
   readonly allowsEmpty: boolean;
   readonly fromKharon: boolean;
   readonly device: boolean;
-  readonly asksNobody: boolean;
+  readonly noSignIn: boolean;
   readonly tokenFile: string | undefined;
 }
 
@@ -93,7 +99,7 @@ async function update(
     allowsEmpty,
     fromKharon,
     device,
-    asksNobody,
+    noSignIn,
     tokenFile,
   } = values;
   const { importKharon, updateCatalogues } = await import("../../fleet/mod.ts");
@@ -103,18 +109,18 @@ async function update(
       (device ? "--device" : tokenFile && "--token-file");
     if (other !== undefined) {
       throw new PosternError("usage", `Cannot use ${other} together with --import-kharon`, {
-        hint: "postern update --import-kharon",
+        hint: `omit ${other === name ? "the catalogue" : other}`,
       });
     }
     return await importKharon(world, source, { isDryRun, ifOlderThan, signal });
   }
   const token = tokenFile === "-" ? "input" : tokenFile === undefined ? undefined : { file: tokenFile };
-  if (device && asksNobody) {
+  if (device && noSignIn) {
     throw new PosternError("usage", "Cannot use --device together with --no-sign-in", {
-      hint: "leave one of the two out",
+      hint: "omit one of the two",
     });
   }
-  const method = asksNobody ? "none" : device ? "device" : "browser";
+  const method = noSignIn ? "none" : device ? "device" : "browser";
   const what = { name, lieutenantUrl, isDryRun, ifOlderThan, allowsEmpty };
   return await updateCatalogues(world, source, { ...what, method, token, log, signal });
 }
@@ -131,7 +137,7 @@ async function show(
     if ("error" in one) continue;
     if ("isFresh" in one) {
       const age = formatAge(world.clock.date().getTime() - Date.parse(one.fetched));
-      await say(`catalogue ${one.name}: fetched ${age} ago, nothing to do`);
+      await say(`catalogue ${one.name}: fetched ${age} ago, skipped`);
       continue;
     }
     await terminal.err(warningLines(one).map((line) => `postern: ${line}\n`).join(""));
@@ -141,7 +147,7 @@ async function show(
   await sayFailures({ catalogues, instances }, world);
 }
 
-/** All failures but the first one, with which the command ends. */
+/** Reports all failures but the first, which the command throws at its end. */
 async function sayFailures(
   { catalogues, instances }: Pick<UpdateReport, "catalogues" | "instances">,
   { terminal }: World,
@@ -154,7 +160,7 @@ async function sayFailures(
 }
 
 function reloaded({ id }: InstanceReload): string {
-  return `the door "${id}" has taken it up`;
+  return `reloaded instance "${id}"`;
 }
 
 /** The report as plain JSON. */

@@ -2,12 +2,12 @@ import type { UpdatedCatalogue } from "../../fleet/mod.ts";
 import { counted } from "../../core/mod.ts";
 import { printable } from "../output/printable.ts";
 
-/** How many changes of one kind are named; `-o json` has them all. */
+/** How many changes of one kind are listed; `-o json` lists all. */
 const mostNamed = 20;
-/** How many warnings are shown; `-o json` has more. */
+/** How many warnings are listed; `-o json` lists more. */
 const mostWarnings = 50;
 
-/** What an update changed, a line each, for a person to read. */
+/** The changes of an update, one per line. */
 export function changeLines(
   { name, source, clusters, isNew, changes, routes }: UpdatedCatalogue,
   { isDryRun }: { readonly isDryRun: boolean },
@@ -18,7 +18,7 @@ export function changeLines(
   const { added, removed, moved } = changes.routes;
   const lines = isNew ? [] : [
     ...some(changes.clusters.added, (id) => `cluster ${id} is new`, "more clusters are new"),
-    ...some(changes.clusters.removed, (id) => `cluster ${id} is gone`, "more clusters are gone"),
+    ...some(changes.clusters.removed, (id) => `cluster ${id} was removed`, "more clusters were removed"),
     ...some(
       added,
       ({ kind, pattern, jumphost }) =>
@@ -32,17 +32,17 @@ export function changeLines(
     ),
     ...some(
       removed,
-      ({ kind, pattern }) => `${pattern} is ${kind === "route" ? "routed" : "excluded"} no more`,
-      "more routes are gone",
+      ({ kind, pattern }) => `${pattern} is no longer ${kind === "route" ? "routed" : "excluded"}`,
+      "more routes were removed",
     ),
   ];
-  const same = !isNew && lines.length === 0 ? ", nothing has changed" : "";
+  const same = !isNew && lines.length === 0 ? ", no changes" : "";
   const would = isDryRun ? ", not stored" : "";
   return [`catalogue ${name}: ${size}${same}${would} (${source})`, ...lines.map((line) => `  ${line}`)]
     .map(printable);
 }
 
-/** What a person should mend or know, a line each. */
+/** The warnings and notes of an update, one per line. */
 export function warningLines({ name, warnings, ignored, notes }: UpdatedCatalogue): string[] {
   const skipped = ignored.length === 0 ? [] : [
     `catalogue ${name}: ${counted(ignored.length, "cluster")} left out by kharonIgnore: ${
@@ -53,7 +53,7 @@ export function warningLines({ name, warnings, ignored, notes }: UpdatedCatalogu
     `warning: catalogue ${name}: cluster ${cluster}: ${fact === undefined ? "" : `fact ${fact}: `}${message}`
   );
   const left = warnings.length - shown.length;
-  const more = left > 0 ? [`catalogue ${name}: ${left} more warnings: postern update -o json has them`] : [];
+  const more = left > 0 ? [`catalogue ${name}: ${left} more warnings: see postern update -o json`] : [];
   return [...notes, ...skipped, ...shown, ...more].map(printable);
 }
 

@@ -10,61 +10,67 @@ import { renderOptions, runRender } from "./egress_render.ts";
 /** `postern egress check|no-proxy|render|controller`. */
 export default defineCommand({
   name: "egress",
-  summary: "looks after a cluster's outbound proxy",
+  summary: "Check, render or control a cluster's outbound proxy",
   description:
-    "A cluster's outbound proxy is one object, Proxy/cluster of config.openshift.io. It is checked and tried before " +
-    "it is believed, and then handed out, with its bundle of certificates, to whoever asks for it.",
+    "The object Proxy/cluster of config.openshift.io defines a cluster's outbound proxy. postern checks and tests a " +
+    "change before it accepts it, and then injects the proxy and its CA bundle into the objects that request them.",
   examples: [
-    ["postern egress check proxy.yaml --live", "would this proxy be accepted, and do its endpoints answer"],
-    ["postern egress check --install-config install-config.yaml", "the same before there is a cluster"],
-    ["postern egress no-proxy --kubeconfig admin.kubeconfig", "what goes past the proxy of a cluster"],
+    ["postern egress check proxy.yaml --live", "Check a proxy and its readiness endpoints"],
+    [
+      "postern egress check --install-config install-config.yaml",
+      "Check a proxy before the installation of a cluster",
+    ],
+    [
+      "postern egress no-proxy --kubeconfig admin.kubeconfig",
+      "Print the targets that bypass a cluster's proxy",
+    ],
     [
       "postern egress no-proxy --list .svc,10.0.0.0/8 --for-url http://10.1.2.3/ --for-url http://svc/",
-      "which client would go past the proxy",
+      "Show which clients would bypass the proxy",
     ],
-    ["postern egress render deployment.yaml --proxy proxy.yaml", "what would be injected into it"],
+    ["postern egress render deployment.yaml --proxy proxy.yaml", "Show what postern would inject"],
     [
       "postern egress render --install-config install-config.yaml --with-credentials > manifests.yaml",
-      "what a cluster begins with",
+      "Print the manifests for a new cluster",
     ],
-    ["postern egress controller", "in a pod: looks after the proxy of its cluster"],
+    ["postern egress controller", "Control the proxy of the cluster, in a pod"],
     [
       "postern egress controller --kubeconfig admin.kubeconfig --namespace postern-egress",
-      "the same from outside",
+      "Control the proxy from outside the cluster",
     ],
   ],
   handlesSignals: true,
   logLevel: "info",
   parser: or(
     command("check", checkOptions, {
-      brief: words("Checks a proxy before it is applied."),
+      brief: words("Check a proxy before you apply it."),
       description: words(
-        "Every problem and every warning at once, each with its place; --live asks the readiness endpoints through " +
-          "the proposed proxy, with the proposed CA. The exit code is 7 when it would be refused.",
+        "Prints every problem and warning with its field. --live sends requests to the readiness endpoints through " +
+          "the proposed proxy, with the proposed CA. The exit code is 7 when the cluster would reject the proxy.",
       ),
     }),
     command("no-proxy", noProxyOptions, {
-      brief: words("Prints what goes past the proxy, and what each client makes of it."),
+      brief: words("Print the noProxy list, and how clients apply it."),
       description: words(
-        "The list of a cluster, of an install-config, or of what the options say of a platform. With --for-url: what " +
-          "Go, curl, Deno and Python do with each URL by that list.",
+        "Prints the list of a cluster, of an install-config, or of a platform that the options describe. With " +
+          "--for-url, shows whether Go, curl, Deno and Python would use the proxy for each URL.",
       ),
     }),
     command("render", renderOptions, {
-      brief: words("Shows what would be injected, as a diff."),
+      brief: words("Show a diff of what postern would inject."),
       description: words(
-        "What the objects of a FILE would become by a proxy, of a file or of a cluster. With --install-config and no " +
-          "FILE: the manifests that a cluster begins with. Nothing is written.",
+        "Shows how the proxy of a file or of a cluster would change the objects in FILE. With --install-config and " +
+          "no FILE, prints the manifests for a new cluster. Changes nothing.",
       ),
     }),
     command("controller", controllerOptions, {
-      brief: words("Looks after Proxy/cluster, in a pod or with a kubeconfig."),
+      brief: words("Control Proxy/cluster, in a pod or with a kubeconfig."),
       description: words(
-        "Checks and tries each change of Proxy/cluster, accepts it together with its bundle, and hands both out; " +
-          "prints `ready` with the address of its health pages. Of several replicas one works.",
+        "Checks and tests each change of Proxy/cluster, accepts it with its CA bundle, and injects both. Prints " +
+          "`ready` with the address of its health endpoints. One of several replicas is active at a time.",
       ),
     }),
-    { errors: { noMatch: words("Say what to do: check, no-proxy, render or controller.") } },
+    { errors: { noMatch: words("Missing argument: check, no-proxy, render or controller.") } },
   ),
   async run(values, world, context) {
     if (values.action === "check") return await runCheck(values, world, context);

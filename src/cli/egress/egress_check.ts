@@ -12,7 +12,7 @@ import { type Paint, paintFor } from "../output/paint.ts";
 import { printValue } from "../output/print_value.ts";
 import { printable, printableLines } from "../output/printable.ts";
 
-/** The exit code of a check that found something wrong. */
+/** The exit code of a check that found a problem. */
 const foundFailure = 7;
 
 /** The options of `postern egress check`. */
@@ -20,18 +20,20 @@ export const checkOptions = object({
   action: constant("check"),
   file: optional(argument(pathValue("FILE"), {
     description: words(
-      "Proxy/cluster as YAML or JSON; its ConfigMap, Infrastructure and Network may stand beside it.",
+      "YAML or JSON file with Proxy/cluster, and optionally its ConfigMap, Infrastructure and Network.",
     ),
   })),
   installConfig: optional(option("--install-config", pathValue("FILE"), {
-    description: words("An install-config: its proxy where no FILE is named, its networks and its platform."),
+    description: words("Install-config with the networks and platform, and the proxy unless FILE is given."),
   })),
   ca: optional(option("--ca", pathValue("FILE"), {
-    description: words("The proxy's certificates (PEM), in place of the ConfigMap that it names."),
+    description: words("PEM file with the proxy's CA certificates (default: the proxy's ConfigMap)."),
   })),
-  live: option("--live", { description: words("Asks the readiness endpoints through the proxy too.") }),
+  live: option("--live", {
+    description: words("Also send requests to the readiness endpoints through the proxy."),
+  }),
   timeout: optional(option("--timeout", durationValue(), {
-    description: words("For one attempt at an endpoint, of three (default: 10s)."),
+    description: words("Timeout of each of the three attempts at an endpoint (default: 10s)."),
   })),
   output: outputOption(["table", "json", "yaml"], "table"),
 });
@@ -43,11 +45,11 @@ export async function runCheck(
   { signal }: RunContext,
 ): Promise<number> {
   if (file === undefined && installConfig === undefined) {
-    throw new PosternError("usage", "Cannot check a proxy: name a FILE with it, or --install-config FILE");
+    throw new PosternError("usage", "Cannot check a proxy: missing argument: FILE or --install-config FILE");
   }
   if (timeout !== undefined && !live) {
-    throw new PosternError("usage", "Cannot use --timeout: nothing is asked without --live", {
-      hint: "add --live, or leave out --timeout",
+    throw new PosternError("usage", "Cannot use --timeout without --live", {
+      hint: "add --live, or omit --timeout",
     });
   }
   const { checkProxy } = await import("../../roles/mod.ts");
@@ -81,7 +83,7 @@ function checkText({ isAccepted, problems, warnings, status, endpoints }: ProxyC
     line(
       isAccepted ? green : red,
       isAccepted ? "ok" : "failed",
-      isAccepted ? "it would be accepted" : "it would be refused",
+      isAccepted ? "the cluster would accept this proxy" : "the cluster would reject this proxy",
     ),
   ];
   return lines.join("");

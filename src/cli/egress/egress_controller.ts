@@ -13,55 +13,61 @@ import { durationValue, pathValue, words } from "../line/options.ts";
 export const controllerOptions = object({
   action: constant("controller"),
   kubeconfig: optional(option("--kubeconfig", pathValue("FILE"), {
-    description: words("A kubeconfig of the cluster (default: the cluster whose pod this is)."),
+    description: words("Kubeconfig of the cluster (default: the cluster of this pod)."),
   })),
   context: optional(option("--context", string({ metavar: "NAME" }), {
-    description: words("Its context (default: the current one)."),
+    description: words("Context of the kubeconfig (default: the current context)."),
   })),
   namespace: optional(option("--namespace", string({ metavar: "NAME" }), {
-    description: words("Where the Lease and the report are (default: where this runs)."),
+    description: words("Namespace of the Lease and the report (default: the namespace of this pod)."),
   })),
   takeOver: withDefault(
     flag("--take-over", {
-      description: words("Writes also what another controller has written: only once that one is gone."),
+      description: words(
+        "Overwrite the fields of another controller; use only after you removed that controller.",
+      ),
     }),
     false,
   ),
   etcdNames: withDefault(
-    flag("--etcd-names", { description: words("Adds the names of etcd's members to the automatic list.") }),
+    flag("--etcd-names", {
+      description: words("Add the names of etcd's members to the automatic noProxy list."),
+    }),
     false,
   ),
   exclude: multiple(option("--exclude", string({ metavar: "ENTRY" }), {
-    description: words("An entry of the automatic list to leave out; may be repeated."),
+    description: words("Entry to leave out of the automatic noProxy list; repeatable."),
   })),
   proxiesInternalApi: withDefault(
     flag("--proxy-internal-api", {
-      description: words("Leaves the API server's internal name out, as hosted control planes may want."),
+      description: words("Leave the API server's internal name out of the list, for hosted control planes."),
     }),
     false,
   ),
   systemTrust: withDefault(
     option("--system-trust", choice(["include", "omit"]), {
-      description: words("Whether the bundle has what this system trusts too (default: include)."),
+      description: words(
+        "Include or omit this system's certificate authorities in the bundle (default: include).",
+      ),
     }),
     "include",
   ),
   probeTimeout: withDefault(
     option("--probe-timeout", durationValue(), {
-      description: words("For one attempt at a readiness endpoint, of three (default: 10s)."),
+      description: words("Timeout of each of the three attempts at a readiness endpoint (default: 10s)."),
     }),
     10_000,
   ),
-  healthPort: listenPort("--health-port", 8094, "The port of /healthz, /readyz and /metrics."),
+  healthPort: listenPort("--health-port", 8094, "Port of /healthz, /readyz and /metrics"),
   healthAddress: withDefault(
     option("--health-host", string({ metavar: "ADDR" }), {
-      description: words("Where that listens (default: every address)."),
+      description: words("Listen address of the health port (default: all addresses)."),
     }),
     "",
   ),
   lease: withDefault(
     option("--lease-duration", durationValue(), {
-      description: words("How long other replicas wait for one that is gone (default: 15s)."),
+      description: words("Time until another replica takes over from one that failed (default: 15s)."),
     }),
     15_000,
   ),
@@ -75,12 +81,12 @@ export async function runController(
 ): Promise<void> {
   const { kubeconfig, context, namespace, lease, takeOver, etcdNames, exclude, proxiesInternalApi } = values;
   if (context !== undefined && kubeconfig === undefined) {
-    throw new PosternError("usage", "Cannot use --context: there is no --kubeconfig that it could be of", {
-      hint: "add --kubeconfig FILE, or leave it out in the cluster",
+    throw new PosternError("usage", "Cannot use --context without --kubeconfig", {
+      hint: "add --kubeconfig FILE, or omit --context in the cluster",
     });
   }
   if (lease < 3_000) {
-    throw new PosternError("usage", "Cannot use --lease-duration: it must be 3s or more");
+    throw new PosternError("usage", "Cannot use --lease-duration: the minimum is 3s");
   }
   const { runEgressController } = await import("../../roles/mod.ts");
   await using signals = untilSignals(world, signal);
@@ -94,13 +100,13 @@ export async function runController(
       systemTrust: values.systemTrust,
       probeTimeout: values.probeTimeout,
       health: { host: values.healthAddress, port: values.healthPort },
-      // As client-go's: 15, 10 and 2 seconds.
+      // The proportions of client-go: 15, 10 and 2 seconds.
       lease: { lease, renew: Math.round(lease * 2 / 3), retry: Math.round(lease * 2 / 15) },
     },
     world,
     {
       log,
-      // The first signal gives the leadership back, the second one ends.
+      // The first signal releases the Lease, the second one exits.
       draining: signals.first,
       signal: signals.second,
       onReady: ({ health }) => world.terminal.out(`ready ${health}\n`),

@@ -24,31 +24,41 @@ const networks = (name: `--${string}`, about: string) =>
 export const noProxyOptions = object({
   action: constant("no-proxy"),
   kubeconfig: optional(option("--kubeconfig", pathValue("FILE"), {
-    description: words("A kubeconfig of the cluster (default: KUBECONFIG, else ~/.kube/config)."),
+    description: words("Kubeconfig of the cluster (default: $KUBECONFIG, else ~/.kube/config)."),
   })),
-  context: text("--context", "NAME", "Its context (default: the current one)."),
+  context: text("--context", "NAME", "Context of the kubeconfig (default: the current context)."),
   installConfig: optional(option("--install-config", pathValue("FILE"), {
-    description: words("An install-config, in place of a cluster."),
+    description: words("Install-config to read instead of a cluster."),
   })),
-  platform: text("--platform", "NAME", "In place of a cluster: AWS, Azure, GCP, OpenStack, None and others."),
-  region: text("--region", "NAME", "The region, for AWS."),
-  cloud: text("--cloud", "NAME", "The cloud, for Azure (default: AzurePublicCloud)."),
-  internalApi: text("--internal-api", "URL", "The API server's internal URL: https://api-int.…:6443."),
-  serviceNetwork: networks("--service-network", "A network of Services; may be repeated."),
-  clusterNetwork: networks("--cluster-network", "A network of pods; may be repeated."),
-  machineNetwork: networks("--machine-network", "A network of machines; may be repeated."),
-  hosted: option("--hosted", { description: words("The control plane runs in another cluster.") }),
-  user: text("--no-proxy", "LIST", "What an administrator wants besides (default: what Proxy/cluster says)."),
-  list: text("--list", "LIST", "Takes this list as it is, to look URLs up in it."),
-  etcdNames: option("--etcd-names", { description: words("Adds the names of etcd's members.") }),
+  platform: text(
+    "--platform",
+    "NAME",
+    "Platform to assume instead of a cluster's: AWS, Azure, GCP, OpenStack, None or another.",
+  ),
+  region: text("--region", "NAME", "Region, for AWS."),
+  cloud: text("--cloud", "NAME", "Cloud, for Azure (default: AzurePublicCloud)."),
+  internalApi: text(
+    "--internal-api",
+    "URL",
+    "Internal URL of the API server, such as https://api-int.…:6443.",
+  ),
+  serviceNetwork: networks("--service-network", "Network of Services; repeatable."),
+  clusterNetwork: networks("--cluster-network", "Network of pods; repeatable."),
+  machineNetwork: networks("--machine-network", "Network of machines; repeatable."),
+  hosted: option("--hosted", {
+    description: words("Assume that the control plane runs in another cluster."),
+  }),
+  user: text("--no-proxy", "LIST", "Additional noProxy entries (default: those in Proxy/cluster)."),
+  list: text("--list", "LIST", "Complete noProxy list to evaluate with --for-url."),
+  etcdNames: option("--etcd-names", { description: words("Add the names of etcd's members.") }),
   exclude: multiple(option("--exclude", string({ metavar: "ENTRY" }), {
-    description: words("An automatic entry to leave out; may be repeated."),
+    description: words("Automatic entry to leave out; repeatable."),
   })),
   proxiesInternalApi: option("--proxy-internal-api", {
-    description: words("Leaves the API server's internal name out."),
+    description: words("Leave out the API server's internal name."),
   }),
   urls: multiple(option("--for-url", string({ metavar: "URL" }), {
-    description: words("Says what each client does with this URL; may be repeated."),
+    description: words("Show whether each client would use the proxy for this URL; repeatable."),
   })),
   output: outputOption(["table", "json", "yaml"], "table"),
 });
@@ -64,7 +74,7 @@ export async function runNoProxy(values: Values, world: World, { signal }: RunCo
   if (named.length > 1) {
     throw new PosternError(
       "usage",
-      "Cannot make one list of several: name a cluster, a file, a platform or a list",
+      "Cannot combine several sources: give a cluster, an install-config, a platform or a list",
     );
   }
   requireUse(values);
@@ -83,7 +93,7 @@ export async function runNoProxy(values: Values, world: World, { signal }: RunCo
   return 0;
 }
 
-/** What would be passed over would look as if it had been heeded. */
+/** Rejects options that the selected source does not use: ignoring them silently would mislead the user. */
 function requireUse(values: Values): void {
   const { list, user, etcdNames, exclude, proxiesInternalApi, region, cloud } = values;
   const platform = platformOf(values);
@@ -94,22 +104,22 @@ function requireUse(values: Values): void {
     ["--proxy-internal-api", proxiesInternalApi],
   ] as const;
   const [unused] = changes.find(([, isGiven]) => isGiven && list !== undefined) ?? [];
-  if (unused !== undefined) throw noUse(unused, "a --list is taken as it is");
-  if (region !== undefined && platform !== "AWS") throw noUse("--region", "it is for --platform AWS");
-  if (cloud !== undefined && platform !== "Azure") throw noUse("--cloud", "it is for --platform Azure");
+  if (unused !== undefined) throw noUse(unused, "--list is already complete");
+  if (region !== undefined && platform !== "AWS") throw noUse("--region", "it requires --platform AWS");
+  if (cloud !== undefined && platform !== "Azure") throw noUse("--cloud", "it requires --platform Azure");
 }
 
 function noUse(option: string, why: string): PosternError {
-  return new PosternError("usage", `Cannot use ${option}: ${why}`, { hint: `leave out ${option}` });
+  return new PosternError("usage", `Cannot use ${option}: ${why}`, { hint: `omit ${option}` });
 }
 
-/** In any case: install-configs write them in lower case, clusters do not. */
+/** Accepts any case: install-configs write platforms in lower case, clusters do not. */
 function platformOf({ platform }: Values): string | undefined {
   const known = ["AWS", "Azure", "GCP", "OpenStack"];
   return known.find((name) => name.toLowerCase() === platform?.toLowerCase()) ?? platform;
 }
 
-/** What a person typed of a cluster; undefined where nothing was. */
+/** The description of a cluster from the command line; undefined without such options. */
 function typedFacts(values: Values): PlatformFacts | undefined {
   const { region, cloud, internalApi, serviceNetwork, clusterNetwork, machineNetwork, hosted } = values;
   const platform = platformOf(values);

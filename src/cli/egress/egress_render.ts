@@ -19,41 +19,43 @@ import { printable } from "../output/printable.ts";
 export const renderOptions = object({
   action: constant("render"),
   files: multiple(argument(pathValue("FILE"), {
-    description: words("Deployments, DaemonSets, StatefulSets and ConfigMaps, as YAML or JSON."),
+    description: words("YAML or JSON file with Deployments, DaemonSets, StatefulSets and ConfigMaps."),
   })),
   proxy: optional(option("--proxy", pathValue("FILE"), {
-    description: words("The proxy, as for check; in place of a cluster."),
+    description: words("File with the proxy, as for check (default: the cluster's proxy)."),
   })),
   installConfig: optional(option("--install-config", pathValue("FILE"), {
-    description: words("An install-config: without FILE its manifests to begin with are printed."),
+    description: words("Install-config; without FILE, print the manifests for its new cluster."),
   })),
   ca: optional(option("--ca", pathValue("FILE"), {
-    description: words("The proxy's certificates (PEM), in place of the ConfigMap that it names."),
+    description: words("PEM file with the proxy's CA certificates (default: the proxy's ConfigMap)."),
   })),
   kubeconfig: optional(option("--kubeconfig", pathValue("FILE"), {
-    description: words("A kubeconfig of the cluster (default: KUBECONFIG, else ~/.kube/config)."),
+    description: words("Kubeconfig of the cluster (default: $KUBECONFIG, else ~/.kube/config)."),
   })),
   context: optional(option("--context", string({ metavar: "NAME" }), {
-    description: words("Its context (default: the current one)."),
+    description: words("Context of the kubeconfig (default: the current context)."),
   })),
   systemTrust: withDefault(
     option("--system-trust", choice(["include", "omit"]), {
-      description: words("Whether the bundle has what this system trusts too (default: include)."),
+      description: words(
+        "Include or omit this system's certificate authorities in the bundle (default: include).",
+      ),
     }),
     "include",
   ),
   part: withDefault(
     option("--part", choice(["manifests", "environment"]), {
       description: words(
-        "Of an install-config: its manifests, or the environment file (default: manifests).",
+        "What to print for an install-config: manifests or environment (default: manifests).",
       ),
     }),
     "manifests",
   ),
   withCredentials: option("--with-credentials", {
-    description: words("Prints the password of a proxy, which manifests cannot do without."),
+    description: words("Print the proxy's password, which the manifests contain."),
   }),
-  show: option("--show", { description: words("Prints a password to a terminal too.") }),
+  show: option("--show", { description: words("Allow printing a password to a terminal.") }),
 });
 
 type Values = InferValue<typeof renderOptions>;
@@ -65,7 +67,7 @@ export async function runRender(values: Values, world: World, { signal }: RunCon
   if (files.length === 0) {
     throw new PosternError(
       "usage",
-      "Cannot render nothing: name a FILE of objects, or --install-config FILE",
+      "Cannot render objects: missing argument: FILE or --install-config FILE",
     );
   }
   requireOneSource(values);
@@ -79,22 +81,26 @@ export async function runRender(values: Values, world: World, { signal }: RunCon
   return failed > 0 ? 7 : 0;
 }
 
-/** What would be passed over would look as if it had been heeded. */
+/** Rejects options that the selected source does not use: ignoring them silently would mislead the user. */
 function requireOneSource({ proxy, installConfig, ca, kubeconfig, context, part }: Values): void {
   const isOfFile = proxy !== undefined || installConfig !== undefined;
   if (isOfFile && (kubeconfig ?? context) !== undefined) {
-    throw new PosternError("usage", "Cannot take the proxy of a cluster and of files", {
-      hint: "leave out --kubeconfig and --context, or the files",
+    throw new PosternError("usage", "Cannot read the proxy from a cluster and from a file at once", {
+      hint: "omit --kubeconfig and --context, or --proxy and --install-config",
     });
   }
   if (ca !== undefined && !isOfFile) {
-    throw new PosternError("usage", "Cannot use --ca: a cluster brings its own bundle", {
-      hint: "name the proxy too: --proxy FILE",
-    });
+    throw new PosternError(
+      "usage",
+      "Cannot use --ca with a cluster's proxy: the cluster provides the CA bundle",
+      {
+        hint: "add --proxy FILE, or omit --ca",
+      },
+    );
   }
   if (part === "environment") {
-    throw new PosternError("usage", "Cannot use --part: it is of what a cluster begins with", {
-      hint: "name an --install-config, and no FILE",
+    throw new PosternError("usage", "Cannot use --part with FILE", {
+      hint: "give --install-config and no FILE",
     });
   }
 }
@@ -142,13 +148,13 @@ async function bootstrap(values: Values, world: World): Promise<number> {
 
 function requireConsent({ withCredentials, show }: Values, { terminal }: World): void {
   if (!withCredentials) {
-    throw new PosternError("auth", "Cannot print this: it has the password of the proxy", {
-      hint: "print it with --with-credentials, to a file",
+    throw new PosternError("auth", "Cannot print the output: it contains the proxy's password", {
+      hint: "add --with-credentials and redirect the output to a file",
     });
   }
   if (terminal.isOutput && !show) {
-    throw new PosternError("auth", "Cannot print a password to a terminal", {
-      hint: "write it to a file, or add --show",
+    throw new PosternError("auth", "Cannot print a password to a terminal without --show", {
+      hint: "redirect the output to a file, or add --show",
     });
   }
 }

@@ -24,23 +24,22 @@ const columns: readonly Column<ConnectionInfo>[] = [
 /** `postern connections`. */
 export default defineCommand({
   name: "connections",
-  summary: "lists the live connections of a door, or closes one",
-  description:
-    "Each line tells who is connected to what, through which transport, and which rule sent it there.",
+  summary: "List live connections, or close one",
+  description: "Each line shows a client, its target, the transport, and the rule that chose it.",
   examples: [
-    ["postern connections", "all live connections"],
-    ["postern connections close 42", "ends number 42; its client sees a reset"],
-    ["postern connections -o json", "for programs"],
+    ["postern connections", "List all live connections"],
+    ["postern connections close 42", "Close number 42; its client sees a reset"],
+    ["postern connections -o json", "Print JSON for programs"],
   ],
   parser: object({
     close: optional(command(
       "close",
       argument(wholeNumber({ metavar: "NUMBER", min: 1 }), {
-        description: words("The connection's number."),
+        description: words("Number of the connection, from the ID column."),
       }),
       {
-        brief: words("Closes one connection."),
-        description: words("Closes one connection; its client sees a reset."),
+        brief: words("Close one connection."),
+        description: words("Close one connection; its client sees a reset."),
       },
     )),
     id: instanceOption(),

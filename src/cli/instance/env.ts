@@ -12,36 +12,36 @@ import { printableLines } from "../output/printable.ts";
 /** `postern env`. */
 export default defineCommand({
   name: "env",
-  summary: "prints the proxy variables that point programs at the door",
+  summary: "Print proxy variables for your shell",
   description:
-    "Lines for the shell to evaluate. Programs disagree on how they read these variables: what stays " +
-    "ambiguous is told on stderr, and --for writes what one kind of program reads best.",
+    "Prints lines for the shell to evaluate. Programs read these variables differently: anything that cannot be " +
+    "expressed portably is reported on stderr, and --for writes the form that one kind of program reads best.",
   examples: [
-    ['eval "$(postern env)"', "in sh, bash and zsh"],
-    ["postern env --shell fish | source", "in fish"],
-    ["postern env --shell powershell | Out-String | Invoke-Expression", "in PowerShell"],
-    ['eval "$(postern env --unset)"', "takes them away again"],
-    ['eval "$(postern env --for java)"', "for programs on a Java machine"],
+    ['eval "$(postern env)"', "Set the variables in sh, bash and zsh"],
+    ["postern env --shell fish | source", "Set them in fish"],
+    ["postern env --shell powershell | Out-String | Invoke-Expression", "Set them in PowerShell"],
+    ['eval "$(postern env --unset)"', "Unset them"],
+    ['eval "$(postern env --for java)"', "Set the variables of Java programs"],
   ],
   parser: object({
     shell: optional(option("--shell", choice(["sh", "fish", "powershell", "json"], { metavar: "SHELL" }), {
-      description: words("How to write them: sh, fish, powershell or json (default: as $SHELL says)."),
+      description: words("Syntax: sh, fish, powershell or json (default: the syntax of $SHELL)."),
     })),
     client: optional(option("--for", choice(["go", "curl", "java", "python"], { metavar: "CLIENT" }), {
-      description: words("For programs of one kind: go, curl, java or python."),
+      description: words("Write variables for one kind of program: go, curl, java or python."),
     })),
-    unset: option("--unset", { description: words("Lines that take the variables away.") }),
+    unset: option("--unset", { description: words("Print lines that unset the variables.") }),
     credentials: option("--with-credentials", {
-      description: words("Puts the door's user and password into the addresses; refused on a terminal."),
+      description: words("Include the instance's user and password; a terminal also needs --show."),
     }),
-    show: option("--show", { description: words("Allows --with-credentials on a terminal.") }),
+    show: option("--show", { description: words("Allow --with-credentials when stdout is a terminal.") }),
     id: instanceOption(),
   }),
   async run({ shell, client, unset, credentials, show, id = "default" }, world, context) {
     const { renderEnvironment } = await import("../../instance/mod.ts");
     if (credentials && !show && world.terminal.isOutput) {
-      throw new PosternError("usage", "Cannot show credentials on a terminal", {
-        hint: "send them to a program, or add --show",
+      throw new PosternError("usage", "Cannot print credentials to a terminal without --show", {
+        hint: "pipe them to a program, or add --show",
       });
     }
     const asked = client === undefined ? {} : { client };
@@ -54,7 +54,7 @@ export default defineCommand({
     if (environment?.needsAuth && !credentials) {
       throw new PosternError(
         "auth",
-        "Cannot write variables that work: the door asks for a user and a password",
+        "Cannot print usable variables: the instance requires a user and a password",
         {
           hint: "add --with-credentials",
         },

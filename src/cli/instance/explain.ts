@@ -15,27 +15,27 @@ import { table } from "../output/table.ts";
 /** `postern explain`. */
 export default defineCommand({
   name: "explain",
-  summary: "says where a connection would go, and why",
+  summary: "Show where a connection would go, and why",
   description:
-    "It names the rule that decides and where that rule was written, the transport with every hop, and the " +
-    "rules that lost. Nothing is resolved and nothing is dialled unless --dial is given.",
+    "Shows the rule that decides and its source, the path with every hop, and the rules that lost. Without --dial, " +
+    "postern neither resolves names nor connects.",
   examples: [
-    ["postern explain db.example.net:5432", "which rule decides, and which ones lost"],
-    ["postern explain --dial db.example.net:5432", "tries it and times every step; exit code 6 if it fails"],
-    ["postern explain --config new.yaml db.example.net", "asks a file that is not in force yet"],
+    ["postern explain db.example.net:5432", "Show the deciding rule and the rules that lost"],
+    ["postern explain --dial db.example.net:5432", "Connect and time every step; exit code 6 on failure"],
+    ["postern explain --config new.yaml db.example.net", "Check a file that is not loaded yet"],
   ],
   parser: object({
     target: argument(string({ metavar: "HOST[:PORT]" }), {
       description: words(
-        "A name or an address, as a client would ask for it (port 443 where none is given).",
+        "Target name or IP address, as a client would send it (default port: 443).",
       ),
     }),
-    dial: option("--dial", { description: words("Tries it, and tells how long each step took.") }),
+    dial: option("--dial", { description: words("Connect, and show how long each step took.") }),
     id: instanceOption(),
     output: outputOption(["table", "json", "yaml"], "table"),
   }),
   async run({ target, dial, id = "default", output }, world, context) {
-    // Whoever pastes a URL is told so, without its password; no host and port has what would be masked.
+    // The argument may be a pasted URL: the error must not show its password. HOST:PORT has nothing to mask.
     const asked = parseTarget(maskedUrl(target), 443);
     const { signal } = context;
     const explanation = await fromInstanceOrFiles(world, id, context, {
@@ -51,18 +51,18 @@ export default defineCommand({
   },
 });
 
-/** An answer for a person to read. */
+/** An explanation as text. */
 export function explanationText(
   { target, transport, because, hops, losers, held, dial }: ExplanationInfo,
   paint: Paint,
 ): string {
-  const way = hops.map(({ name, type, detail }) => {
+  const path = hops.map(({ name, type, detail }) => {
     const more = [...(type === name ? [] : [type]), ...(detail === undefined ? [] : [detail])];
     return more.length === 0 ? name : `${name} (${more.join(" ")})`;
   });
   const lines = held
     ? [
-      `${paint.bold(printable(target))} is ${paint.red("refused")}`,
+      `${paint.bold(printable(target))} is ${paint.red("rejected")}`,
       `  because  ${printable(because)}`,
       `  reason   ${printable(held.message)}`,
       ...(held.hint === undefined ? [] : [`  hint     ${printable(held.hint)}`]),
@@ -70,8 +70,8 @@ export function explanationText(
     : [
       `${paint.bold(printable(target))} goes to ${paint.bold(printable(transport))}`,
       `  because  ${printable(because)}`,
-      // From here to there: the way in which it is dialled.
-      `  way      ${["here", ...way.reverse(), target].map(printable).join(" > ")}`,
+      // In the order of dialing, from here to the target.
+      `  path     ${["here", ...path.reverse(), target].map(printable).join(" > ")}`,
     ];
   let text = `${lines.join("\n")}\n`;
   for (const { name, problem, hint } of hops) {

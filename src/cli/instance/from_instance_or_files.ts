@@ -6,14 +6,14 @@ import { printable } from "../output/printable.ts";
 
 type App = typeof import("../../instance/mod.ts");
 
-/** The configuration that stands in for a running door. */
+/** The configuration to read without a running instance. */
 export interface Sources {
   readonly config?: string;
 }
 
 /**
- * Asks the running door, and where none runs or it hangs answers from the configuration and says so on stderr. A person who
- * names a configuration is asking about that file.
+ * Asks the running instance. Answers from the configuration when no instance runs or answers, and reports that on
+ * stderr. With `--config`, answers from that file.
  */
 export async function fromInstanceOrFiles<T>(
   world: World,
@@ -28,7 +28,7 @@ export async function fromInstanceOrFiles<T>(
   const { connectInstance, isUntrusted } = await import("../../instances/mod.ts");
   const { config } = globals;
   if (config !== undefined) {
-    await world.terminal.err(`postern: answered from "${config}", not by a running door\n`);
+    await world.terminal.err(`postern: answered from "${config}", not from a running instance\n`);
     return await files(app, { config });
   }
   let client: ControlClient;
@@ -36,9 +36,9 @@ export async function fromInstanceOrFiles<T>(
     client = await connectInstance(world, id, { signal });
   } catch (error) {
     const why = isPosternError(error, "refused")
-      ? `no instance "${id}" runs`
+      ? `instance "${id}" is not running`
       : isPosternError(error, "timeout") || isPosternError(error, "unreachable")
-      ? `the door "${id}" does not answer`
+      ? `instance "${id}" does not answer`
       : undefined;
     if (why === undefined || signal.aborted) throw error;
     const cause = isPosternError(error, "refused") ? error.cause : undefined;

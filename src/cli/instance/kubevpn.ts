@@ -8,37 +8,38 @@ import { instanceOption, pathValue, words } from "../line/options.ts";
 import proxy from "./proxy.ts";
 import stop from "./stop.ts";
 
-// The spellings of kubevpn, for who has them in the fingers and in scripts.
+// The spellings of kubevpn, for users and scripts that know them.
 
 const address = string({ metavar: "ADDR:PORT" });
 
 const cluster = {
   kubeconfig: optional(option("--kubeconfig", pathValue("FILE"), {
-    description: words("The kubeconfig (default: the files of KUBECONFIG, else ~/.kube/config)."),
+    description: words("Kubeconfig (default: $KUBECONFIG, else ~/.kube/config)."),
   })),
   context: optional(option("--context", string({ metavar: "CONTEXT" }), {
-    description: words("Its context (default: the current one)."),
+    description: words("Context of the kubeconfig (default: the current context)."),
   })),
   namespace: optional(option("--namespace", "-n", string({ metavar: "NAMESPACE" }), {
-    description: words("The namespace of names without one (default: the context's)."),
+    description: words("Namespace for names without one (default: the context's namespace)."),
   })),
 };
 
 /** `postern proxy-out`. */
 export const proxyOut = defineCommand({
   name: "proxy-out",
-  summary: "runs a SOCKS door into a cluster, in the foreground",
-  description: "What kubevpn calls so: postern proxy --kubernetes with a door for SOCKS only.",
+  summary: "Run a SOCKS listener for a cluster in the foreground",
+  replacement: "postern proxy --kubernetes --listen-socks ADDR:PORT",
+  description: "kubevpn's spelling of postern proxy --kubernetes with a listener for SOCKS only.",
   examples: [[
     "postern proxy-out --listen-socks 127.0.0.1:1080",
-    "a door into the current context's cluster",
+    "Listen for SOCKS clients of the current context's cluster",
   ]],
   parser: object({
     listenSocks: optional(option("--listen-socks", address, {
-      description: words("Where SOCKS is spoken (default: 127.0.0.1:1080)."),
+      description: words("Listen address for SOCKS (default: 127.0.0.1:1080)."),
     })),
     listenHttp: optional(option("--listen-http-connect", address, {
-      description: words("Where HTTP CONNECT is spoken besides."),
+      description: words("Listen address for HTTP CONNECT (default: none)."),
     })),
     ...cluster,
   }),
@@ -52,24 +53,28 @@ export const proxyOut = defineCommand({
 /** `postern connect --socks`. */
 export const connect = defineCommand({
   name: "connect",
-  summary: "leaves a SOCKS door into a cluster running",
+  summary: "Start a SOCKS listener for a cluster in the background",
+  replacement: "postern proxy --kubernetes --background --listen-socks ADDR:PORT",
   description:
-    "What kubevpn calls so: postern proxy --kubernetes --background. Nothing else of the network is changed.",
-  examples: [["postern connect --socks", "a door on 127.0.0.1:1080; postern disconnect ID ends it"]],
+    "kubevpn's spelling of postern proxy --kubernetes --background. postern does not change the system's network.",
+  examples: [[
+    "postern connect --socks",
+    "Listen on 127.0.0.1:1080; postern disconnect stops the instance",
+  ]],
   parser: object({
     socks: option("--socks", {
-      description: words("A SOCKS door: the only kind of connection there is here."),
+      description: words("Start a SOCKS listener (required: postern supports no other kind)."),
     }),
     listen: optional(option("--socks-listen", address, {
-      description: words("Where SOCKS is spoken (default: 127.0.0.1:1080)."),
+      description: words("Listen address for SOCKS (default: 127.0.0.1:1080)."),
     })),
-    id: instanceOption("The name of this instance (default: default)."),
+    id: instanceOption("ID for this instance (default: default)."),
     ...cluster,
   }),
   async run({ socks, listen = "127.0.0.1:1080", id, ...cluster }, world, context) {
     if (!socks) {
       throw new PosternError("usage", "Cannot connect the whole network to a cluster: postern is a proxy", {
-        hint: "postern connect --socks",
+        hint: "use postern connect --socks",
       });
     }
     const options = [
@@ -85,14 +90,15 @@ export const connect = defineCommand({
 /** `postern disconnect`. */
 export const disconnect = defineCommand({
   name: "disconnect",
-  summary: "ends a running door",
-  description: "What kubevpn calls so: postern stop.",
-  examples: [["postern disconnect --all", "ends all doors of this user"]],
+  summary: "Stop a running instance",
+  replacement: "postern stop [ID]",
+  description: "kubevpn's spelling of postern stop.",
+  examples: [["postern disconnect --all", "Stop all your instances"]],
   parser: object({
     named: optional(
-      argument(string({ metavar: "ID" }), { description: words("The instance (default: default).") }),
+      argument(string({ metavar: "ID" }), { description: words("Instance ID (default: default).") }),
     ),
-    all: option("--all", { description: words("Ends all doors of this user.") }),
+    all: option("--all", { description: words("Stop all your instances.") }),
   }),
   run: ({ named, all }, world, context) =>
     stop.start(
@@ -105,9 +111,10 @@ export const disconnect = defineCommand({
 /** `postern quit`. */
 export const quit: Command = defineCommand({
   name: "quit",
-  summary: "ends all running doors",
-  description: "What kubevpn calls so: postern stop --all.",
-  examples: [["postern quit", "ends all doors of this user"]],
+  summary: "Stop all running instances",
+  replacement: "postern stop --all",
+  description: "kubevpn's spelling of postern stop --all.",
+  examples: [["postern quit", "Stop all your instances"]],
   parser: object({}),
   run: (_, world, context) => stop.start([...globalsOf(context), "--all"], world, context),
 });

@@ -8,35 +8,35 @@ import type { World } from "../../world/mod.ts";
 import { defineCommand } from "../line/command.ts";
 import { instanceOption, words } from "../line/options.ts";
 
-/** How much is read at a time. */
+/** How many bytes to read at a time. */
 const pieceSize = 1024 * 1024;
-/** How often to look for more. A directory that is watched tells of changes only once they pause. */
+/** How often to check for new lines, in ms. A directory watcher reports changes only once they pause. */
 const lookEvery = 250;
 
 /** `postern logs`. */
 export default defineCommand({
   name: "logs",
-  summary: "prints the log of a door in the background, or of the service",
+  summary: "Print the log of a background instance or the service",
   description:
-    "The log is kept after the door has ended. What postern service-install has installed on Linux " +
-    "logs to the journal, which journalctl prints. A door in the foreground logs to its own stderr.",
+    "The log remains after the instance stops. On Linux, a service from postern service install logs to the journal, " +
+    "which postern prints with journalctl. An instance in the foreground logs to its stderr.",
   examples: [
-    ["postern logs --follow", "what there is, and then every line as it comes"],
-    ["postern logs work | grep conn.done", "one line per finished connection of the instance work"],
+    ["postern logs --follow", "Print the log, then each new line"],
+    ["postern logs work | grep conn.done", "Print each finished connection of instance work"],
   ],
   parser: object({
     named: optional(
-      argument(string({ metavar: "ID" }), { description: words("The instance (default: default).") }),
+      argument(string({ metavar: "ID" }), { description: words("Instance ID (default: default).") }),
     ),
-    id: instanceOption("The same, as an option."),
+    id: instanceOption("Same as the argument ID."),
     follow: option("-f", "--follow", {
-      description: words("Goes on with every new line until interrupted."),
+      description: words("Print new lines until interrupted."),
     }),
   }),
   async run({ named, id, follow }, world, { signal }) {
     if (named !== undefined && id !== undefined) {
-      throw new PosternError("usage", "Cannot tell whose log to print: the instance is named twice", {
-        hint: "postern logs ID",
+      throw new PosternError("usage", "Cannot print a log: ID and --id both name an instance", {
+        hint: "use one of the two: postern logs ID",
       });
     }
     const { logFile } = await import("../../instances/mod.ts");
@@ -49,10 +49,10 @@ export default defineCommand({
     }
     const path = service?.path ?? logFile(world, instance);
     if (!await world.files.info(path)) {
-      throw new PosternError("refused", `Cannot print the log of "${instance}": there is none at "${path}"`, {
+      throw new PosternError("refused", `Cannot print the log of "${instance}": "${path}" does not exist`, {
         exit: 3,
         detail: "no_instance",
-        hint: `only doors started with postern proxy --background keep one${ofSystemd(world)}`,
+        hint: `start the instance with postern proxy --background to keep a log${ofSystemd(world)}`,
       });
     }
     const end = await printFrom(path, 0, world, { signal });
@@ -61,12 +61,14 @@ export default defineCommand({
   },
 });
 
-/** A unit that somebody has written by hand may have our name too. */
+/** A handwritten unit may have the same name as postern's. */
 function ofSystemd({ process }: World): string {
-  return process.platform === "linux" ? "; one of systemd: journalctl --user -u postern.service" : "";
+  return process.platform === "linux"
+    ? "; for a systemd unit, run: journalctl --user -u postern.service"
+    : "";
 }
 
-/** Prints from a place to the end of the file; the answer is where that was. */
+/** Prints the file from `start` to its end; returns the position of the end. */
 async function printFrom(
   path: string,
   start: number,
@@ -86,9 +88,9 @@ async function printFrom(
 }
 
 /**
- * Goes on until the signal, or until nobody reads what it prints; a log that has become shorter was begun anew. That the
- * reader has gone shows at the next line and not before: a pipe tells its writer so at a write, one of no bytes always
- * succeeds, and Deno has no `poll`. Until then this looks at a file's size four times a second.
+ * Prints new lines until the signal aborts or the reader of stdout closes it. Prints a log that became shorter from
+ * its start. postern notices a closed pipe at the next line only: the pipe reports it at a write, a write of no bytes
+ * always succeeds, and Deno has no `poll`. Until then, postern checks the file's size four times a second.
  */
 async function followFrom(
   path: string,
@@ -100,7 +102,7 @@ async function followFrom(
   while (world.terminal.isRead) {
     await pause(world.clock, lookEvery, { signal });
     const size = (await world.files.info(path))?.size ?? 0;
-    // One that was removed has nothing to print until the next door begins it.
+    // A removed log is empty until the next instance creates it.
     if (size === 0) at = 0;
     else if (size !== at) at = await printFrom(path, size < at ? 0 : at, world, { signal });
   }

@@ -6,11 +6,11 @@ import { instanceOption } from "../line/options.ts";
 /** `postern pac`. */
 export default defineCommand({
   name: "pac",
-  summary: "prints the PAC file for browsers",
+  summary: "Print the PAC file for browsers",
   description:
-    "The same file is served by the door at /proxy.pac, where it follows the configuration; give browsers " +
-    "that address rather than a copy.",
-  examples: [["postern pac > proxy.pac", "a copy of the file"]],
+    "The instance serves the same file at /proxy.pac and updates it at each reload; give browsers that address " +
+    "instead of a copy.",
+  examples: [["postern pac > proxy.pac", "Save a copy of the file"]],
   parser: object({ id: instanceOption() }),
   async run({ id = "default" }, world, context) {
     const text = await fromInstanceOrFiles(world, id, context, {

@@ -18,68 +18,68 @@ const address = string({ metavar: "ADDR:PORT" });
 const options = object({
   listen: multiple(option("--listen", "--addr", address, {
     description: words(
-      "Where every protocol is spoken on one port (default: localhost:12000; port 0: any free one).",
+      "Listen address for all protocols on one port; port 0 picks a free one (default: localhost:12000).",
     ),
   })),
   listenSocks: multiple(
-    option("--listen-socks", address, { description: words("A door for SOCKS4, 4a and 5 only.") }),
+    option("--listen-socks", address, { description: words("Listen address for SOCKS4, 4a and 5 only.") }),
   ),
   listenHttp: multiple(
-    option("--listen-http", address, { description: words("A door for HTTP proxy requests only.") }),
+    option("--listen-http", address, { description: words("Listen address for HTTP proxy requests only.") }),
   ),
   listenUnix: multiple(option("--listen-unix", pathValue("PATH"), {
-    description: words("A door on a unix socket."),
+    description: words("Path of a unix socket to listen on."),
   })),
   listenDns: multiple(option("--listen-dns", address, {
     description: words(
-      "A DNS server, beside the doors, for the names of clusters and of dns.domains; loopback only.",
+      "Listen address for DNS, for the names of clusters and of dns.domains; loopback only.",
     ),
   })),
   routes: multiple(option("--route", string({ metavar: "PATTERN=TRANSPORT" }), {
     description: words(
-      "Sends what the pattern matches through a transport: its name, or one in place (x.example=ssh:jump1, *=proxy:http://127.0.0.1:3128).",
+      "Send targets that match PATTERN through a transport, by name or inline (x.example=ssh:jump1, *=proxy:http://127.0.0.1:3128).",
     ),
   })),
   mappingFile: optional(option("--mapping-file", pathValue("FILE"), {
     description: words(
-      "A JSON file of suffix to jump host, as kharon has it, in the place of the catalogues.",
+      "kharon's JSON file that maps suffixes to jump hosts; replaces the catalogues.",
     ),
   })),
   kubernetes: optional(option("--kubernetes", string({ metavar: "[CONTEXT]" }), {
     description: words(
-      "Sends a cluster's names and addresses (svc, svc.ns, .svc, .cluster.local, ClusterIPs) into it; the current context where none is named.",
+      "Route the names and addresses of CONTEXT's cluster into it: svc, svc.ns, .svc, .cluster.local, ClusterIPs (default: the current context).",
     ),
   })),
   kubeconfig: optional(option("--kubeconfig", pathValue("FILE"), {
     description: words(
-      "The kubeconfig of the clusters that are named here (default: the files of KUBECONFIG, else ~/.kube/config); - reads it from the standard input and keeps it, for you only, until the door ends.",
+      "Kubeconfig for --kubernetes (default: $KUBECONFIG, else ~/.kube/config); - reads it from stdin and stores it, readable only by you, until the instance stops.",
     ),
   })),
   namespace: optional(option("--namespace", "-n", string({ metavar: "NAMESPACE" }), {
-    description: words("The namespace of names without one (default: the context's)."),
+    description: words("Namespace for names without one (default: the context's namespace)."),
   })),
   allowOpen: option("--allow-open", {
-    description: words("Lets a door without authentication listen on an address other machines can reach."),
+    description: words("Allow listeners without authentication on addresses that other machines can reach."),
   }),
   background: option("--background", {
-    description: words("Starts the door, waits until it is ready, and leaves it running."),
+    description: words("Start the instance in the background and return when it is ready."),
   }),
-  id: instanceOption("The name of this instance (default: default)."),
+  id: instanceOption("ID for this instance (default: default)."),
   readyFile: optional(option("--ready-file", pathValue("PATH"), {
-    description: words("A file to write once the door is ready: its addresses, a line each."),
+    description: words("File for the listen addresses, one per line, written when the instance is ready."),
   })),
   onDemand: optional(option("--on-demand", onDemandValue(), {
     description: words(
-      "Serves on the socket that systemd (the one of this name) or launchd has opened, and ends when idle.",
+      "Listen on the socket of this name that systemd or launchd opened, and stop when idle.",
     ),
   })),
   idleExit: optional(option("--idle-exit", "--on-demand-shutdown-timeout", durationOrNever(), {
     description: words(
-      "Ends the door after it has had no connection for so long; 0: never (default: 3m with --on-demand, else 0).",
+      "Stop after this duration without a connection; 0 means never (default: 3m with --on-demand, else 0).",
     ),
   })),
   logFile: optional(option("--log-file", pathValue("FILE"), {
-    description: words("Where to append the log instead of writing it to stderr."),
+    description: words("File to append the log to (default: stderr)."),
   })),
 });
 
@@ -88,25 +88,28 @@ type ProxyOptions = InferValue<typeof options>;
 /** `postern proxy`. */
 export default defineCommand({
   name: "proxy",
-  summary: "runs the door",
+  summary: "Run an instance, the local proxy",
   description:
-    "One local port speaks SOCKS4, SOCKS4a, SOCKS5 and HTTP, and sends each connection where the " +
-    "configuration says. Naming a door for one protocol replaces the one for all, unless --listen stands beside it. " +
-    'The first line on stdout is "ready ADDR..."; the log goes to stderr. SIGHUP reads the configuration again, ' +
-    "SIGTERM and SIGINT let live connections end first.",
+    "Listens on one local port for SOCKS4, SOCKS4a, SOCKS5 and HTTP, and routes each connection as configured. A " +
+    "listener for one protocol replaces the default listener for all protocols, unless you also give --listen. The " +
+    'first line on stdout is "ready ADDR..."; the log goes to stderr. SIGHUP reloads the configuration; SIGTERM and ' +
+    "SIGINT drain live connections before postern exits.",
   examples: [
-    ["postern proxy", "a door on localhost:12000, as the configuration says"],
+    ["postern proxy", "Listen on localhost:12000 and route as configured"],
     [
       "postern proxy --route .corp.example=proxy:socks5h://127.0.0.1:1080",
-      "no configuration: one domain through a proxy",
+      "Route one domain through a proxy, without a configuration",
     ],
-    ["postern proxy --kubernetes lab", "no configuration: the Services of a cluster by their own names"],
+    ["postern proxy --kubernetes lab", "Reach a cluster's Services by name, without a configuration"],
     [
       "postern proxy --kubernetes --kubeconfig - < lab.yaml",
-      "a kubeconfig from the standard input; what is kept of it is gone when the door ends",
+      "Read a kubeconfig from stdin; postern deletes its copy when the instance stops",
     ],
-    ["postern proxy --listen 127.0.0.1:0 --ready-file door.txt", "any free port; the file says which"],
-    ["postern proxy --background --id work", "in the background; postern stop work ends it"],
+    [
+      "postern proxy --listen 127.0.0.1:0 --ready-file ready.txt",
+      "Pick a free port and write it to the file",
+    ],
+    ["postern proxy --background --id work", "Run in the background until postern stop work"],
   ],
   parser: options,
   handlesSignals: true,
@@ -119,7 +122,7 @@ export default defineCommand({
     try {
       await run({ ...options, kubeconfig }, world, context);
     } catch (error) {
-      // A door that never was removes nothing.
+      // An instance that failed to start does not remove its copy.
       await world.files.remove(kubeconfig);
       throw error;
     }
@@ -164,18 +167,26 @@ async function runInForeground(options: ProxyOptions, world: World, context: Run
 
 async function startInBackground(options: ProxyOptions, world: World, context: RunContext): Promise<void> {
   if (options.logFile !== undefined) {
-    throw new PosternError("usage", "Cannot use --log-file with --background: such a door has its own log", {
-      hint: "print it with: postern logs",
-    });
+    throw new PosternError(
+      "usage",
+      "Cannot use --log-file with --background: a background instance has its own log file",
+      {
+        hint: "print its log with: postern logs",
+      },
+    );
   }
   if (options.onDemand !== undefined) {
-    throw new PosternError("usage", "Cannot use --on-demand with --background: the service has the socket", {
-      hint: "write the service with: postern service-install",
-    });
+    throw new PosternError(
+      "usage",
+      "Cannot use --on-demand with --background: only a service has the socket",
+      {
+        hint: "install the service: postern service install",
+      },
+    );
   }
   const { startInBackground } = await import("../../instances/mod.ts");
   const { id = "default" } = options;
-  // The door is in a session of its own: who gives up waiting for it has to end it.
+  // The instance has its own process session: an interrupted command has to stop it.
   using guard = new SignalGuard(world);
   const started = await startInBackground(
     world,
@@ -185,17 +196,17 @@ async function startInBackground(options: ProxyOptions, world: World, context: R
   await world.terminal.out(`ready ${started.addresses.join(" ")}\n`);
   const clusters = started.clusters.map((cluster) => `, ${printable(cluster)}`).join("");
   await world.terminal.err(
-    `postern: started "${started.id}" (pid ${started.pid})${clusters}, its log is ${started.log}\n` +
+    `postern: started "${started.id}" (pid ${started.pid})${clusters}, log: ${started.log}\n` +
       `postern: stop it with: postern stop${id === "default" ? "" : ` ${id}`}\n`,
   );
 }
 
-/** A path as whoever typed it meant it: paths of a configuration are relative to its file, and may begin with a variable. */
+/** Resolves a typed path against the working directory; settings would resolve it against the configuration file. */
 function absolutePath({ process }: World, path: string): string {
   return /^(?:[~/\\]|\$\{|[A-Za-z]:[/\\])/.test(path) ? path : `${process.directory}/${path}`;
 }
 
-/** How long a door that comes when it is asked for stays without being asked, in ms. */
+/** How long an on-demand instance runs without a connection, in ms. */
 const idleOnDemand = 180_000;
 
 /** `systemd=NAME` or `launchd=NAME`. */
@@ -209,13 +220,13 @@ function onDemandValue(): ValueParser<"sync", OnDemand> {
       if (by !== undefined && name !== undefined) {
         return { success: true, value: { by: by === "systemd" ? by : "launchd", name } };
       }
-      return { success: false, error: message`${text("write systemd=NAME or launchd=NAME")}` };
+      return { success: false, error: message`${text("expected systemd=NAME or launchd=NAME")}` };
     },
     format: ({ by, name }) => `${by}=${name}`,
   };
 }
 
-/** The command line of the same door in the foreground. */
+/** The command line of the same instance in the foreground. */
 function foregroundArguments(
   {
     listen,

@@ -7,12 +7,12 @@ import { printableLines } from "../output/printable.ts";
 /** `postern reload`. */
 export default defineCommand({
   name: "reload",
-  summary: "makes a running door read its configuration again",
+  summary: "Reload the configuration of a running instance",
   description:
-    "A door reloads by itself when its file changes; this asks for it now and tells what came of it. A " +
-    "configuration with problems changes nothing: the door keeps the old one and the exit code is 4. Live " +
-    "connections go on either way.",
-  examples: [["postern reload", "prints a line for each difference"]],
+    "An instance reloads when its configuration file changes; this command reloads it now and prints the changes. " +
+    "If the configuration is invalid, the instance keeps the old one and the exit code is 4. Live connections stay " +
+    "up in both cases.",
+  examples: [["postern reload", "Print one line per change"]],
   parser: object({ id: instanceOption(), output: outputOption(["table", "json", "yaml"], "table") }),
   async run({ id = "default", output }, world, { signal }) {
     const { connectInstance } = await import("../../instances/mod.ts");
@@ -24,6 +24,6 @@ export default defineCommand({
       await world.terminal.err(`${printableLines(warning)}\n`);
     }
     await world.terminal.out(report.changes.map((change) => `${printableLines(change)}\n`).join(""));
-    if (!report.changed) await world.terminal.err("postern: nothing has changed\n");
+    if (!report.changed) await world.terminal.err("postern: no changes\n");
   },
 });

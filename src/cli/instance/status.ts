@@ -15,36 +15,36 @@ const watchEvery = 1000;
 /** `postern status`. */
 export default defineCommand({
   name: "status",
-  summary: "shows the running doors: listeners, transports, counters",
+  summary: "Show running instances",
   description:
-    "Without --id it shows every door of this user. The exit code is 3 when none runs, so that a script " +
-    "can ask.",
+    "Shows the listeners, transports and counters of all your instances, or of one with --id. The exit code is 3 " +
+    "when no instance runs.",
   examples: [
-    ["postern status", "all running doors"],
-    ["postern status --watch", "the same, again every second"],
-    ["postern status -o json | jq '.[].listeners'", "for programs"],
-    ['xdg-open "$(postern status --page)"', "the live page in a browser"],
+    ["postern status", "Show all your instances"],
+    ["postern status --watch", "Update every second"],
+    ["postern status -o json | jq '.[].listeners'", "Print the listeners for programs"],
+    ['xdg-open "$(postern status --page)"', "Open the live page in a browser"],
   ],
   parser: object({
-    id: instanceOption("Only this instance."),
+    id: instanceOption("Instance ID (default: all)."),
     output: outputOption(["table", "json", "yaml"], "table"),
     page: option("--page", {
       description: words(
-        "Prints the address of the live page, with the token that opens it: keep it to yourself.",
+        "Print the address of the live page; it contains an access token, so keep it secret.",
       ),
     }),
-    watch: option("--watch", { description: words("Shows it again every second until interrupted.") }),
+    watch: option("--watch", { description: words("Update every second until interrupted.") }),
   }),
   async run({ id, output, watch, page }, world, { signal }) {
     const { terminal } = world;
     if (page) return await terminal.out(`${await pageAddress(world, id ?? "default", { signal })}\n`);
     do {
       const found = await statuses(world, id, { signal });
-      // What formats the answers, the YAML library perhaps, needs no right at all.
+      // Formatting, perhaps with the YAML library, needs no permission.
       if (!watch) world.process.keepOnly("nothing");
       const text = await formatStatuses(found, output, world);
       const isScreen = watch && terminal.isOutput && output === "table";
-      // Home, the new text, and then what the old one was longer: clearing first would flicker.
+      // Write from the top left corner, then clear the rest: clearing first would flicker.
       await terminal.out(isScreen ? `\x1b[H${text.replaceAll("\n", "\x1b[K\n")}\x1b[J` : text);
       if (watch && terminal.isRead) await pause(world.clock, watchEvery, { signal });
     } while (watch && terminal.isRead);
@@ -65,13 +65,13 @@ async function statuses(
   const notes: string[] = [];
   const silent: string[] = [];
   let distrusted: PosternError | undefined;
-  // Another user can put something there at any time: that decides nothing.
+  // Another user can create such files at any time: they must not change the result.
   const ignored = (error: PosternError) => void notes.push(`postern: ${printable(describe(error))}\n`);
   const unanswered = (id: string, error: unknown) => {
     const isDistrusted = isUntrusted(error);
     if (isDistrusted) distrusted ??= error;
-    const what = isDistrusted ? "" : `the door "${id}" does not answer: `;
-    silent.push(`postern: ${what}${printable(describe(error))}\n`);
+    const prefix = isDistrusted ? "" : `instance "${id}" does not answer: `;
+    silent.push(`postern: ${prefix}${printable(describe(error))}\n`);
   };
   const ids = id === undefined
     ? (await instances(world, { signal, unanswered, ignored })).map((instance) => instance.id)
@@ -80,7 +80,7 @@ async function statuses(
     try {
       return await (await connectInstance(world, one, { signal })).status({ signal });
     } catch (error) {
-      // One of all that has just ended, or that is of a newer postern, must not hide the others.
+      // An instance that just stopped, or that runs a newer postern, must not hide the other instances.
       if (id !== undefined || signal.aborted) throw error;
       if (!isPosternError(error, "refused")) unanswered(one, error);
       return undefined;
@@ -91,12 +91,12 @@ async function statuses(
   if (found.length === 0 && distrusted && silent.length === 1) throw distrusted;
   await world.terminal.err(silent.join(""));
   if (found.length === 0 && silent.length > 0) {
-    throw new PosternError("timeout", "Cannot show a status: no door answers", {
-      hint: "a door that hangs has to be ended by hand: postern doctor",
+    throw new PosternError("timeout", "Cannot show a status: no instance answers", {
+      hint: "find the process that hangs with postern doctor, and kill it",
     });
   }
   if (found.length === 0) {
-    throw new PosternError("refused", "Cannot show a status: no door runs", {
+    throw new PosternError("refused", "Cannot show a status: no instance is running", {
       exit: 3,
       detail: "no_instance",
       hint: "start one with: postern proxy",

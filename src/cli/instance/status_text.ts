@@ -8,7 +8,7 @@ import { type Column, table } from "../output/table.ts";
 
 type TransportState = Status["transports"][number];
 
-/** One door for a person to read. */
+/** The status of an instance as text. */
 export function statusText(status: Status, world: World): string {
   const paint = paintFor(world, "out");
   const now = world.clock.date().getTime();
@@ -39,11 +39,11 @@ export function statusText(status: Status, world: World): string {
       if (table === undefined || table.state === "known" || (table.state === "unknown" && !table.reason)) {
         return [];
       }
-      const why = table.reason === undefined ? "it has not answered yet" : table.reason;
+      const why = table.reason === undefined ? "the API server has not answered yet" : table.reason;
       const hint = table.hint === undefined ? "" : ` (${table.hint})`;
       return [[
-        "refuses",
-        paint.yellow(lines(`targets that may be of the cluster of ${name}: ${why}${hint}`)),
+        "rejects",
+        paint.yellow(lines(`targets that may belong to the cluster of ${name}: ${why}${hint}`)),
       ]];
     }),
     [
@@ -59,8 +59,8 @@ export function statusText(status: Status, world: World): string {
     `  ${(facts[at - 1]?.[0] === name ? "" : name).padEnd(10)}${value}\n`
   );
   if (transports.length === 0) return `${title}\n${shown.join("")}`;
-  const ways = table(transports, transportColumns, paint.dim) + chainsText(transports, { paint, now });
-  return `${title}\n${shown.join("")}\n${ways.replace(/^(?=.)/gm, "  ")}`;
+  const tables = table(transports, transportColumns, paint.dim) + chainsText(transports, { paint, now });
+  return `${title}\n${shown.join("")}\n${tables.replace(/^(?=.)/gm, "  ")}`;
 }
 
 const transportColumns: readonly Column<TransportState>[] = [
@@ -77,7 +77,7 @@ function stateText(state: Status["state"], { green, yellow }: Paint): string {
   return state === "ready" ? green(state) : yellow(printable(state));
 }
 
-/** A problem of several lines stays under its heading. */
+/** Indents the further lines of a problem under its heading. */
 function lines(text: string): string {
   return printableLines(text).replaceAll("\n", `\n${" ".repeat(12)}`);
 }

@@ -11,26 +11,26 @@ import { printable } from "../output/printable.ts";
 /** `postern stop`. */
 export default defineCommand({
   name: "stop",
-  summary: "ends a running door",
+  summary: "Stop a running instance",
   description:
-    "The door stops accepting, lets live connections end up to its drain limit, and exits. This returns " +
-    "when it is gone.",
+    "The instance stops accepting connections, drains live ones up to its drain limit, and exits. postern returns " +
+    "when the process has ended.",
   examples: [
-    ["postern stop", "ends the instance default"],
-    ["postern stop work", "ends the instance work"],
-    ["postern stop --all", "ends all doors of this user"],
+    ["postern stop", "Stop the instance default"],
+    ["postern stop work", "Stop the instance work"],
+    ["postern stop --all", "Stop all your instances"],
   ],
   parser: object({
     named: optional(
-      argument(string({ metavar: "ID" }), { description: words("The instance (default: default).") }),
+      argument(string({ metavar: "ID" }), { description: words("Instance ID (default: default).") }),
     ),
-    id: instanceOption("The same, as an option."),
-    all: option("--all", { description: words("Ends all doors of this user.") }),
+    id: instanceOption("Same as the argument ID."),
+    all: option("--all", { description: words("Stop all your instances.") }),
   }),
   async run({ named, id, all }, world, { signal }) {
     if ([named, id, all || undefined].filter((given) => given !== undefined).length > 1) {
-      throw new PosternError("usage", "Cannot tell which instance to stop: it is named twice", {
-        hint: "postern stop ID, or postern stop --all",
+      throw new PosternError("usage", "Cannot stop an instance: use only one of ID, --id and --all", {
+        hint: "run postern stop ID or postern stop --all",
       });
     }
     if (!all) return await stop(named ?? id ?? "default", world, { signal });
@@ -42,14 +42,14 @@ export default defineCommand({
     const ids = (await instances(world, { signal, unanswered, ignored })).map(({ id }) => id);
     await world.terminal.err(notes.join(""));
     if (ids.length === 0 && failed.length === 0) {
-      throw new PosternError("refused", "Cannot stop a door: none runs", {
+      throw new PosternError("refused", "Cannot stop an instance: none is running", {
         exit: 3,
         detail: "no_instance",
         hint: "start one with: postern proxy",
       });
     }
     for (const result of await Promise.allSettled(ids.map((id) => stop(id, world, { signal })))) {
-      // Of all instances one may have ended before it was its turn.
+      // With --all, an instance may have stopped already.
       if (result.status === "rejected" && !isPosternError(result.reason, "refused")) {
         failed.push(asPosternError(result.reason));
       }

@@ -19,20 +19,20 @@ interface Watching {
 /** `postern top`. */
 export default defineCommand({
   name: "top",
-  summary: "shows a door at work: connections, ways out, how fast they are",
+  summary: "Show live connections and traffic",
   description:
-    "The live page in a terminal. The keys: q quits, / filters by words that each row has to have, s sorts by the " +
-    "next column and r the other way round, e shows the connections that have ended, x closes the chosen one after " +
-    "a question, and the arrows choose. Where it has no terminal it shows one picture and ends; -o json writes an " +
-    "object a second, a line each.",
+    "The live page in a terminal. Keys: q quits, / filters rows by words, s sorts by the next column, r reverses the " +
+    "order, e shows ended connections, the arrow keys select a row, and x closes the selected connection after a " +
+    "confirmation. Without a terminal, postern prints one snapshot and exits. -o json prints one JSON object per " +
+    "second, one per line.",
   examples: [
-    ["postern top", "all that goes through the door, a picture a second"],
-    ["postern top --once | head", "one picture"],
-    ["postern top -o json | jq .status.bytes", "for programs"],
+    ["postern top", "Show the connections, updated every second"],
+    ["postern top --once | head", "Print one snapshot"],
+    ["postern top -o json | jq .status.bytes", "Print the byte counters for programs"],
   ],
   parser: object({
     id: instanceOption(),
-    once: option("--once", { description: words("One picture, and the end.") }),
+    once: option("--once", { description: words("Print one snapshot and exit.") }),
     output: outputOption(["table", "json"], "table"),
   }),
   async run({ id = "default", once, output }, world, { signal }) {
@@ -43,10 +43,10 @@ export default defineCommand({
   },
 });
 
-/** Why a watch was ended by ourselves. */
-const enough = new PosternError("cancelled", "That is enough");
+/** The abort reason when the command itself ends the watch. */
+const enough = new PosternError("cancelled", "The watch is complete");
 
-/** Watches until `isEnough` says so; a door that closes is a failure. */
+/** Watches until `isEnough` returns true; fails when the instance stops first. */
 async function watch(
   { client, signal }: Watching,
   state: TopState,
@@ -66,14 +66,14 @@ async function watch(
   if (!own.signal.aborted) throw hasClosed();
 }
 
-/** One picture; it takes a second to know how fast everything is. */
+/** Prints one snapshot; measuring the rates takes a second. */
 async function showOnce(world: World, watching: Watching): Promise<void> {
   const state = new TopState();
   await watch(watching, state, (steps) => steps >= 1);
   await world.terminal.out(topOnce(state, new TopChoice()));
 }
 
-/** An object a line and a second, until nobody reads it. */
+/** Prints one object per line and second until the reader closes stdout. */
 async function showLines(world: World, watching: Watching, isOnce: boolean): Promise<void> {
   const state = new TopState();
   await watch(watching, state, async (steps) => {
@@ -86,7 +86,7 @@ async function showLines(world: World, watching: Watching, isOnce: boolean): Pro
   });
 }
 
-/** The picture that goes on; false where there is no terminal to show it on. */
+/** Updates the screen until the user quits; returns false without a terminal. */
 async function showLive(world: World, { client, signal }: Watching): Promise<boolean> {
   const { terminal } = world;
   const state = new TopState();
@@ -99,7 +99,7 @@ async function showLive(world: World, { client, signal }: Watching): Promise<boo
     isOld = true;
     drawing ??= drawAll().catch((error) => own.abort(error)).finally(() => drawing = undefined);
   };
-  // A terminal that is slow gets fewer pictures, and never an old one.
+  // A slow terminal gets fewer updates, but always the newest state.
   const drawAll = async () => {
     while (isOld) {
       isOld = false;
@@ -148,9 +148,9 @@ async function closed(client: ControlClient, id: number, signal: AbortSignal): P
 }
 
 function hasClosed(): PosternError {
-  return new PosternError("refused", "Cannot watch the door any longer: it has closed", {
+  return new PosternError("refused", "Cannot watch the instance: it has stopped", {
     exit: 3,
     detail: "no_instance",
-    hint: "see what runs: postern status",
+    hint: "list the running instances: postern status",
   });
 }

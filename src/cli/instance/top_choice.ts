@@ -1,37 +1,37 @@
 import type { ConnectionInfo, EndedConnection } from "../../control/mod.ts";
 import type { LiveConnection, TopState } from "./top_state.ts";
 
-/** A connection of the table: one that lives, or one that has ended. */
+/** A row of the table: a live or an ended connection. */
 export type Shown = LiveConnection | EndedConnection;
 
-/** What the table can be sorted by, in the order in which the key goes through it. */
-export const sortKeys = ["age", "down now", "up now", "down", "up", "target", "way"] as const;
+/** The sort keys, in the order in which the key `s` selects them. */
+export const sortKeys = ["age", "down now", "up now", "down", "up", "target", "path"] as const;
 export type SortKey = typeof sortKeys[number];
 
-/** What somebody asks for that the table alone cannot do. */
+/** A user's request that the caller of the table must handle. */
 export type TopAction = { readonly kind: "quit" | "interrupt" } | {
   readonly kind: "close";
   readonly id: number;
 };
 
-/** What a person has chosen to see with the keys, and which connection they have come to. */
+/** The sort order, filter and selected row that the user has chosen. */
 export class TopChoice {
   sort: SortKey = "age";
   isReversed = false;
   showsEnded = false;
   filter = "";
-  /** While a filter is typed keys are letters. */
+  /** While the user types a filter, keys are letters instead of commands. */
   isTyping = false;
-  /** The connection that would be closed, while it is asked whether it shall be. */
+  /** The connection to close, while the user is being asked to confirm. */
   closing: ConnectionInfo | undefined;
-  /** What was said last about something that was done. */
+  /** The result of the last action. */
   said = "";
   #chosen: number | undefined;
   #at = 0;
-  /** How many rows a page has, as it was drawn last. */
+  /** The number of rows on the last drawn page. */
   page = 10;
 
-  /** The connections to be seen, in their order. */
+  /** The rows that pass the filter, sorted. */
   rows(state: TopState): readonly Shown[] {
     const words = this.filter.toLowerCase().split(/\s+/).filter(Boolean);
     const all: readonly Shown[] = this.showsEnded ? state.ended : [...state.live.values()];
@@ -39,14 +39,14 @@ export class TopChoice {
     return kept.sort((a, b) => (this.isReversed ? -1 : 1) * compare(a, b, this.sort) || b.id - a.id);
   }
 
-  /** The place of the chosen one among the rows; it stays with its connection, wherever that moves. */
+  /** The index of the selected row; the selection follows its connection. */
   place(rows: readonly Shown[]): number {
     const found = rows.findIndex(({ id }) => id === this.#chosen);
     this.#at = Math.max(0, Math.min(found >= 0 ? found : this.#at, rows.length - 1));
     return this.#at;
   }
 
-  /** Takes keys as a terminal sends them; answers what they ask for. */
+  /** Handles keys as a terminal sends them; returns a request for the caller. */
   take(keys: string, state: TopState): TopAction | undefined {
     for (const key of keysOf(keys)) {
       const action = key === "\x03" ? { kind: "interrupt" as const } : this.#takeOne(key, state);
@@ -119,7 +119,7 @@ const moves: Readonly<Record<string, number>> = {
   "\x1b[4~": Infinity,
 };
 
-/** The keys of what a terminal sent: a sequence is one key (ECMA-48, section 5.4). */
+/** Splits terminal input into keys; an escape sequence is one key (ECMA-48, section 5.4). */
 function keysOf(text: string): string[] {
   // deno-lint-ignore no-control-regex
   return text.match(/\x1b\[[0-9;]*[@-~]|\x1bO[@-~]|[^]/gu) ?? [];
@@ -131,7 +131,7 @@ function compare(a: Shown, b: Shown, key: SortKey): number {
       return order(b.startedAt, a.startedAt);
     case "target":
       return order(a.target, b.target);
-    case "way":
+    case "path":
       return order(a.transport, b.transport);
     case "down now":
       return rateOf(b).down - rateOf(a).down;
@@ -143,7 +143,7 @@ function compare(a: Shown, b: Shown, key: SortKey): number {
   }
 }
 
-/** How fast one is; one that has ended is not. */
+/** The rates of a connection; 0 for an ended one. */
 export function rateOf(one: Shown): { readonly up: number; readonly down: number } {
   return "upRate" in one ? { up: one.upRate, down: one.downRate } : { up: 0, down: 0 };
 }

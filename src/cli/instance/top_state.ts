@@ -7,7 +7,7 @@ import type {
   WatchUpdate,
 } from "../../control/mod.ts";
 
-/** A live connection, and how fast it is, in bytes a second. */
+/** A live connection with its rates in bytes per second. */
 export interface LiveConnection extends ConnectionInfo {
   readonly upRate: number;
   readonly downRate: number;
@@ -16,9 +16,9 @@ export interface LiveConnection extends ConnectionInfo {
 const mostEnded = 200;
 const mostTraffic = 300;
 
-/** What is known of a door that is watched: the whole that it told, and every step since. */
+/** The state of a watched instance: its last full report with all later changes applied. */
 export class TopState {
-  /** The door's calendar, in ms. */
+  /** The instance's clock, in ms since 1970. */
   now = 0;
   status: Status | undefined;
   readonly live = new Map<number, LiveConnection>();
@@ -40,14 +40,14 @@ export class TopState {
     }
   }
 
-  /** How fast each way out is now, and how many connections go by it. */
-  ways(): Map<string, { open: number; up: number; down: number }> {
-    const ways = new Map<string, { open: number; up: number; down: number }>();
+  /** The rates and the number of live connections of each transport in use. */
+  transportsInUse(): Map<string, { open: number; up: number; down: number }> {
+    const sums = new Map<string, { open: number; up: number; down: number }>();
     for (const { transport, upRate, downRate } of this.live.values()) {
-      const sum = ways.get(transport) ?? { open: 0, up: 0, down: 0 };
-      ways.set(transport, { open: sum.open + 1, up: sum.up + upRate, down: sum.down + downRate });
+      const sum = sums.get(transport) ?? { open: 0, up: 0, down: 0 };
+      sums.set(transport, { open: sum.open + 1, up: sum.up + upRate, down: sum.down + downRate });
     }
-    return ways;
+    return sums;
   }
 
   #change({ status, counts, begun, moved, gone, ended, traffic }: WatchedStep, perSecond: number): void {

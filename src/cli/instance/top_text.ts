@@ -13,7 +13,7 @@ export interface TopSize {
 
 type TransportRow = Status["transports"][number];
 
-/** The whole picture: exactly as many lines as the screen has, none longer than it is wide. */
+/** The full screen: exactly as many lines as the screen has, each cut to its width. */
 export function topScreen(
   state: TopState,
   choice: TopChoice,
@@ -21,13 +21,13 @@ export function topScreen(
   paint: Paint,
 ): string[] {
   const { status } = state;
-  if (!status) return fitted([{ text: "Asking the door …" }], { columns, rows }, paint);
+  if (!status) return fitted([{ text: "Waiting for the instance …" }], { columns, rows }, paint);
   const head = headLines(state, status, columns, paint);
   const room = Math.max(3, rows - head.length - 4);
-  const ways = transportLines(state, status, paint).slice(0, 1 + Math.max(1, Math.floor(room / 3)));
+  const transports = transportLines(state, status, paint).slice(0, 1 + Math.max(1, Math.floor(room / 3)));
   const shown = choice.rows(state);
   const place = choice.place(shown);
-  const height = Math.max(1, rows - head.length - ways.length - 4);
+  const height = Math.max(1, rows - head.length - transports.length - 4);
   choice.page = Math.max(1, height - 1);
   const first = Math.max(0, Math.min(place - Math.floor(height / 2), shown.length - height));
   const [heading = "", ...lines] = lined(
@@ -40,7 +40,7 @@ export function topScreen(
   });
   if (body.length === 0) body.push({ text: `  ${emptyText(choice)}`, paint: paint.dim });
   const table: Line[] = [{ text: `  ${heading}`, paint: paint.dim }, ...body];
-  const above = [...head, ...ways, { text: "" }, ...table].slice(0, rows - 2);
+  const above = [...head, ...transports, { text: "" }, ...table].slice(0, rows - 2);
   while (above.length < rows - 2) above.push({ text: "" });
   return fitted([
     ...above,
@@ -52,13 +52,13 @@ export function topScreen(
   }, paint);
 }
 
-/** The same for a file or a pipe: all of it, as long as it is. */
+/** The same content for a file or a pipe, without cutting lines or rows. */
 export function topOnce(state: TopState, choice: TopChoice): string {
   const { status } = state;
   if (!status) return "";
-  const ways = table(status.transports, transportColumns(state));
+  const transports = table(status.transports, transportColumns(state));
   const connections = table(choice.rows(state), connectionColumns(state, false));
-  return `${titleText(state, status)}\n\n${ways}\n${connections}`;
+  return `${titleText(state, status)}\n\n${transports}\n${connections}`;
 }
 
 interface Line {
@@ -72,7 +72,7 @@ function headLines(state: TopState, status: Status, columns: number, paint: Pain
     { text: titleText(state, status), paint: paint.bold },
     { text: plot(state, columns) },
     ...(problem === undefined ? [] : [{
-      text: `The configuration is not in force: ${printable(problem.replace(/\s+/g, " "))}`,
+      text: `Configuration problem: ${printable(problem.replace(/\s+/g, " "))}`,
       paint: paint.red,
     }]),
     { text: "" },
@@ -90,7 +90,7 @@ function titleText({ traffic, now }: TopState, status: Status): string {
 
 const bars = [..." ▁▂▃▄▅▆▇█"];
 
-/** What has moved lately, both ways together, the newest at the right. */
+/** A graph of the recent traffic in both directions together, the newest at the right. */
 function plot({ traffic }: TopState, columns: number): string {
   const sums = traffic.slice(-columns).map(({ up, down }) => up + down);
   const most = Math.max(1000, ...sums);
@@ -98,7 +98,7 @@ function plot({ traffic }: TopState, columns: number): string {
 }
 
 function transportLines(state: TopState, { transports }: Status, paint: Paint): Line[] {
-  const inUse = state.ways();
+  const inUse = state.transportsInUse();
   const rank = ({ name, state }: TransportRow) =>
     isBroken(state) ? 0 : inUse.has(name) ? 1 : state === "idle" ? 3 : 2;
   const sorted = [...transports].sort((a, b) => rank(a) - rank(b));
@@ -117,11 +117,11 @@ function isBroken(state: TransportRow["state"] | undefined): boolean {
 }
 
 function transportColumns(state: TopState): Column<TransportRow>[] {
-  const inUse = state.ways();
+  const inUse = state.transportsInUse();
   const speed = (bytes: number | undefined) =>
     bytes === undefined || bytes === 0 ? "-" : `${formatBytes(bytes)}/s`;
   return [
-    { title: "WAY OUT", show: ({ name }) => name },
+    { title: "TRANSPORT", show: ({ name }) => name },
     { title: "STATE", show: ({ state }) => state },
     { title: "OPEN", show: ({ name }) => inUse.get(name)?.open ?? 0, alignRight: true },
     { title: "DOWN NOW", show: ({ name }) => speed(inUse.get(name)?.down), alignRight: true },
@@ -132,7 +132,7 @@ function transportColumns(state: TopState): Column<TransportRow>[] {
   ];
 }
 
-/** The hosts with their round trips, the clusters, or what is wrong. */
+/** The hosts with their round trip times, the clusters, or the problem. */
 function throughText({ state, type, via, hops = [], clusters = [], lastError, hint }: TransportRow): string {
   if (isBroken(state)) return `${lastError ?? state}${hint === undefined ? "" : ` – try: ${hint}`}`;
   const hosts = hops.map(({ host, state, roundTripMs }) =>
@@ -150,7 +150,7 @@ function connectionColumns(state: TopState, isEnded: boolean): Column<Shown>[] {
   const age: Column<Shown> = {
     title: "AGE",
     show: (one) => {
-      if ("isDialling" in one) return "dialling";
+      if ("isDialling" in one) return "dialing";
       return formatAge("endedAt" in one ? one.ageMs : state.now - Date.parse(one.startedAt));
     },
     alignRight: true,
@@ -158,7 +158,7 @@ function connectionColumns(state: TopState, isEnded: boolean): Column<Shown>[] {
   return [
     { title: "ID", show: ({ id }) => id, alignRight: true },
     { title: "TARGET", show: ({ target }) => target },
-    { title: "WAY", show: ({ transport }) => pathText(transport, state.status?.transports ?? []) },
+    { title: "PATH", show: ({ transport }) => pathText(transport, state.status?.transports ?? []) },
     ...(isEnded ? [{ title: "END", show: (one: Shown) => "outcome" in one ? one.outcome : "" }] : [
       { title: "DOWN NOW", show: (one: Shown) => speed(rateOf(one).down), alignRight: true },
       { title: "UP NOW", show: (one: Shown) => speed(rateOf(one).up), alignRight: true },
@@ -173,17 +173,17 @@ function connectionColumns(state: TopState, isEnded: boolean): Column<Shown>[] {
   ];
 }
 
-/** A transport with those it goes through, the nearest first. */
+/** A transport with the transports it goes through, the nearest first. */
 function pathText(name: string, transports: readonly TransportRow[]): string {
-  const way = [name];
+  const path = [name];
   for (
     let via = viaOf(name, transports);
-    via !== undefined && !way.includes(via);
+    via !== undefined && !path.includes(via);
     via = viaOf(via, transports)
   ) {
-    way.unshift(via);
+    path.unshift(via);
   }
-  return way.join(" > ");
+  return path.join(" > ");
 }
 
 function viaOf(name: string, transports: readonly TransportRow[]): string | undefined {
@@ -195,8 +195,8 @@ function lined<Row>(rows: readonly Row[], columns: readonly Column<Row>[]): stri
 }
 
 function emptyText({ filter, showsEnded }: TopChoice): string {
-  if (filter !== "") return "No connection has all of these words.";
-  return showsEnded ? "None has ended yet." : "Nobody is connected now.";
+  if (filter !== "") return "No connection matches the filter.";
+  return showsEnded ? "No connection has ended yet." : "No live connections.";
 }
 
 function countText(
@@ -214,10 +214,13 @@ function countText(
 
 function footer({ isTyping, closing, filter, said }: TopChoice, { bold, yellow }: Paint): Line {
   if (closing) {
-    return { text: `Close #${closing.id} ${printable(closing.target)}? y, or any other key`, paint: yellow };
+    return {
+      text: `Close #${closing.id} ${printable(closing.target)}? Press y to close, any other key to cancel`,
+      paint: yellow,
+    };
   }
   if (isTyping) {
-    return { text: `Filter: ${printable(filter)}_  (Enter keeps it, Esc takes it away)`, paint: bold };
+    return { text: `Filter: ${printable(filter)}_  (Enter keeps the filter, Esc clears it)`, paint: bold };
   }
   if (said !== "") return { text: printable(said), paint: bold };
   return { text: "q quit   / filter   s sort   r reverse   e ended   x close   arrows move" };
@@ -227,7 +230,7 @@ function fitted(lines: readonly Line[], { columns, rows }: TopSize, { inverse }:
   return lines.slice(0, rows).map(({ text, paint }) => {
     const cut = text.length > columns ? `${text.slice(0, Math.max(0, columns - 1))}…` : text;
     if (!paint) return cut;
-    // The chosen row is marked over its whole width.
+    // The selected row is marked over its whole width.
     return paint(paint === inverse ? cut.padEnd(columns) : cut);
   });
 }

@@ -11,74 +11,75 @@ import { words } from "../line/options.ts";
 /** `postern konnectivity server|agent|dial|certs|socks5|https`. */
 export default defineCommand({
   name: "konnectivity",
-  summary: "plays a Konnectivity server, agent or proxy, or dials through one",
+  summary: "Run a Konnectivity server, agent, proxy or client",
   description:
-    "The far side of the transport konnectivity, with the flags of the programs of Kubernetes: an agent " +
-    "inside a cluster dials out to a server, and whoever may speak to the server reaches what the agent reaches. " +
-    "Either side works with the other's Go program. socks5 and https are HyperShift's proxies into a guest cluster.",
+    "Runs the programs of the Kubernetes project apiserver-network-proxy with their flags: an agent inside a cluster " +
+    "dials out to a server, and clients of the server reach the agent's network. postern's transport konnectivity is " +
+    "such a client. Each role also works with the Go programs. socks5 and https are HyperShift's proxies into a guest " +
+    "cluster.",
   examples: [
     [
       "postern konnectivity server --uds-name=/run/front.sock --server-port=0 --cluster-ca-cert=ca.crt --cluster-cert=server.crt --cluster-key=server.key",
-      "a server with a socket for clients, and port 8091 for agents",
+      "Run a server with a socket for clients and port 8091 for agents",
     ],
     [
       "postern konnectivity agent --proxy-server-host=konn.example.net --ca-cert=ca.crt --agent-cert=agent.crt --agent-key=agent.key",
-      "an agent of it",
+      "Run an agent of this server",
     ],
     [
       "postern konnectivity dial --proxy-uds=/run/front.sock http://10.0.0.7:8080/healthz",
-      "fetches a page through both",
+      "Fetch a page through both",
     ],
     [
       "postern konnectivity certs --san=konn.example.net certs",
-      "CAs, certificates and keys for all of them",
+      "Create the CAs, certificates and keys",
     ],
     [
       "postern konnectivity socks5 --konnectivity-hostname=konnectivity-server-local --resolve-from-guest-cluster-dns",
-      "a SOCKS door on localhost:8090 into the guest cluster that KUBECONFIG names",
+      "Listen for SOCKS on localhost:8090, for the guest cluster in KUBECONFIG",
     ],
     [
       "postern konnectivity https --serving-port=8092 --health-port=8093",
-      "the same for HTTP, with a port for probes",
+      "Listen for HTTP, with a port for probes",
     ],
   ],
   handlesSignals: true,
   logLevel: "info",
   parser: or(
     command("server", serverOptions, {
-      brief: words("Serves clients on one side and agents on the other."),
+      brief: words("Run a server for clients and agents."),
       description: words(
-        "Takes the flags of proxy-server; prints `ready` with the addresses of clients, agents and health.",
+        "Accepts the flags of proxy-server. Prints `ready` with the addresses for clients, agents and health checks.",
       ),
     }),
     command("agent", agentOptions, {
-      brief: words("Joins a server and makes the connections that are asked for."),
-      description: words("Takes the flags of proxy-agent; the first SIGTERM drains, the second one ends."),
+      brief: words("Run an agent that connects to targets for a server."),
+      description: words("Accepts the flags of proxy-agent. The first SIGTERM drains, the second one exits."),
     }),
     command("dial", dialOptions, {
-      brief: words("Fetches a page through a server and its agents."),
-      description: words("Takes the flags of upstream's test client, or a URL; prints what the page holds."),
+      brief: words("Fetch a page through a server and its agents."),
+      description: words("Accepts the flags of upstream's test client, or a URL. Prints the response body."),
     }),
     command("certs", certsOptions, {
-      brief: words("Makes CAs, certificates and keys for servers, agents and clients."),
+      brief: words("Create CAs, certificates and keys for servers, agents and clients."),
       description: words(
-        "Writes what the examples of upstream use: a CA for clients and one for agents, certificates of both " +
-          "sides, and keys that nobody else can read.",
+        "Writes the files that upstream's examples use: one CA for clients and one for agents, certificates for " +
+          "both sides, and keys that only you can read.",
       ),
     }),
     command("socks5", socks5Options, {
-      brief: words("Serves SOCKS into a guest cluster, beside a program of its control plane."),
+      brief: words("Run a SOCKS proxy into a guest cluster, as a sidecar of its control plane."),
       description: words(
-        "Takes the flags of HyperShift's konnectivity-socks5-proxy; KUBECONFIG names the guest cluster, whose Services have their names.",
+        "Accepts the flags of HyperShift's konnectivity-socks5-proxy. KUBECONFIG names the guest cluster; clients use the names of its Services.",
       ),
     }),
     command("https", httpsOptions, {
-      brief: words("Serves HTTP into a guest cluster, and through the proxies it has."),
+      brief: words("Run an HTTP proxy into a guest cluster and through its proxies."),
       description: words(
-        "Takes the flags of HyperShift's konnectivity-https-proxy; KUBECONFIG names the guest cluster, whose Services have their names.",
+        "Accepts the flags of HyperShift's konnectivity-https-proxy. KUBECONFIG names the guest cluster; clients use the names of its Services.",
       ),
     }),
-    { errors: { noMatch: words("Say what to do: server, agent, dial, certs, socks5 or https.") } },
+    { errors: { noMatch: words("Missing argument: server, agent, dial, certs, socks5 or https.") } },
   ),
   async run(values, world, context) {
     if (values.action === "server") await runServer(values, world, context);

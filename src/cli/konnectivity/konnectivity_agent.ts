@@ -20,92 +20,94 @@ import {
 } from "./konnectivity_options.ts";
 import { durationOrNever, durationValue, words } from "../line/options.ts";
 
-/** The flags of upstream's agent; those that only tune it are taken and do nothing. */
+/** The flags of upstream's agent. Flags that only tune it are accepted without effect. */
 export const agentOptions = object({
   action: constant("agent"),
   host: withDefault(
     option("--proxy-server-host", string({ metavar: "HOST" }), {
-      description: words("The server, or the balancer in front of several (default: 127.0.0.1)."),
+      description: words("Server, or load balancer of several servers (default: 127.0.0.1)."),
     }),
     "127.0.0.1",
   ),
-  port: listenPort("--proxy-server-port", 8091, "Its port for agents."),
-  ca: fileOption("--ca-cert", "The CA of the servers."),
-  cert: fileOption("--agent-cert", "This agent's certificate."),
-  key: fileOption("--agent-key", "Its key."),
+  port: listenPort("--proxy-server-port", 8091, "Port of the server for agents"),
+  ca: fileOption("--ca-cert", "CA certificates of the servers."),
+  cert: fileOption("--agent-cert", "Certificate of this agent."),
+  key: fileOption("--agent-key", "Key of this agent's certificate."),
   token: fileOption(
     "--service-account-token-path",
-    "A token in place of a certificate; read anew for each connection.",
+    "File with a token to send instead of a certificate; read for each connection.",
   ),
-  id: textOption("--agent-id", "ID", "The name of this agent (default: $PROXY_AGENT_ID, else a random one)."),
+  id: textOption("--agent-id", "ID", "ID of this agent (default: $PROXY_AGENT_ID, else random)."),
   identifiers: withDefault(
     option("--agent-identifiers", string({ metavar: "LIST" }), {
-      description: words("What it is the way to: host=a&ipv4=10.0.0.1&default-route=true."),
+      description: words("Targets that this agent serves, such as host=a&ipv4=10.0.0.1&default-route=true."),
     }),
     "",
   ),
-  healthPort: listenPort("--health-server-port", 8093, "The port of /healthz, /readyz and /metrics."),
-  healthAddress: listenOption("--health-server-host", "Where that listens", ""),
-  adminPort: listenPort("--admin-server-port", 8094, "A port that leads to /metrics of the other."),
-  adminAddress: listenOption("--admin-bind-address", "Where that listens", "127.0.0.1"),
+  healthPort: listenPort("--health-server-port", 8093, "Port of /healthz, /readyz and /metrics"),
+  healthAddress: listenOption("--health-server-host", "Listen address of the health port", ""),
+  adminPort: listenPort("--admin-server-port", 8094, "Port that redirects to /metrics on the health port"),
+  adminAddress: listenOption("--admin-bind-address", "Listen address of the admin port", "127.0.0.1"),
   alpn: textOption(
     "--alpn-proto",
     "LIST",
-    "What is said in TLS besides h2, for who shares the server's address.",
+    "TLS ALPN protocols to offer in addition to h2, for a proxy that shares the server's address.",
   ),
   pulse: withDefault(
     option("--keepalive-time", durationOrNever(), {
       description: words(
-        "How long a server may be silent until it is asked; 3s at most, and one of Kubernetes 35s (default: 3s).",
+        "Idle time before a keepalive probe; at most 3s, or 35s for a Kubernetes server (default: 3s).",
       ),
     }),
     3000,
   ),
   leases: object({
-    counts: switchOption("--count-server-leases", "Counts servers by the Leases that they keep."),
+    counts: switchOption("--count-server-leases", "Count servers by their Leases."),
     namespace: withDefault(
       option("--lease-namespace", string({ metavar: "NAME" }), {
-        description: words("Where these are (default: kube-system)."),
+        description: words("Namespace of the servers' Leases (default: kube-system)."),
       }),
       "kube-system",
     ),
     label: withDefault(
       option("--lease-label", "--lease-label-selector", string({ metavar: "LABELS" }), {
-        description: words("Their labels (default: k8s-app=konnectivity-server)."),
+        description: words("Label selector of the servers' Leases (default: k8s-app=konnectivity-server)."),
       }),
       "k8s-app=konnectivity-server",
     ),
     source: withDefault(
       option("--server-count-source", choice(["default", "max"], { metavar: "SOURCE" }), {
-        description: words("With max, the larger of what Leases and servers say (default: default)."),
+        description: words(
+          "Server count: default, or max of the Leases and the servers' own count (default: default).",
+        ),
       }),
       "default" as const,
     ),
     kubeconfig: fileOption(
       "--kubeconfig",
-      "The cluster of the Leases and of the proxy (default: the one it runs in).",
+      "Kubeconfig of the cluster with the Leases and the proxy (default: the cluster of this pod).",
     ),
   }),
   clusterProxy: switchOption(
     "--cluster-proxy",
-    "Reaches servers as the cluster's accepted Proxy says (config.openshift.io), not straight.",
+    "Reach servers through the cluster's accepted Proxy (config.openshift.io) instead of directly.",
   ),
-  looksForever: switchOption("--sync-forever", "Looks for more servers for ever, whatever their number is."),
+  looksForever: switchOption("--sync-forever", "Keep looking for more servers, regardless of their count."),
   first: withDefault(
     option("--sync-interval", durationValue(), {
-      description: words("The pause before a second try to reach a server (default: 1s)."),
+      description: words("Pause before the first retry to reach a server (default: 1s)."),
     }),
     1000,
   ),
   most: withDefault(
     option("--sync-interval-cap", durationValue(), {
-      description: words("The longest such pause (default: 10s)."),
+      description: words("Longest pause between retries (default: 10s)."),
     }),
     10_000,
   ),
   allowed: multiple(option("--allow-target", string({ metavar: "PATTERN" }), {
     description: words(
-      "What it may be asked to connect to, as in routes; may be repeated (default: everything).",
+      "Allow targets that match PATTERN, as in routes; repeatable (default: all targets).",
     ),
   })),
   ignored: multiple(ignoredOptions([
@@ -158,7 +160,7 @@ export async function runAgent(
     world,
     {
       log,
-      // The first signal drains, the second one ends.
+      // The first signal drains, the second one exits.
       draining: signals.first,
       signal: signals.second,
       onReady: ({ health }) => terminal.out(`ready ${health}\n`),
@@ -166,12 +168,16 @@ export async function runAgent(
   );
 }
 
-/** As upstream's agent, which takes no kind that it does not know. */
+/** Rejects unknown kinds of identifiers, as upstream's agent does. */
 function expectIdentifiers(text: string): void {
   const known = ["ipv4", "ipv6", "cidr", "host", "default-route"];
   const wrong = [...new URLSearchParams(text).keys()].find((kind) => !known.includes(kind));
   if (wrong === undefined) return;
-  throw new PosternError("usage", `Cannot use ${JSON.stringify(wrong)} in --agent-identifiers`, {
-    hint: `write them as host=a&ipv4=10.0.0.1; the kinds are ${known.join(", ")}`,
-  });
+  throw new PosternError(
+    "usage",
+    `Cannot use ${JSON.stringify(wrong)} in --agent-identifiers: unknown kind`,
+    {
+      hint: `use, for example, host=a&ipv4=10.0.0.1; the kinds are ${known.join(", ")}`,
+    },
+  );
 }

@@ -7,42 +7,48 @@ import { PosternError } from "../../words/mod.ts";
 import type { World } from "../../world/mod.ts";
 import { pathValue, wholeNumber, words } from "../line/options.ts";
 
-/** Where certificates go, and what they say. */
+/** The options of `postern konnectivity certs`. */
 export const certsOptions = object({
   action: constant("certs"),
   directory: argument(pathValue("PATH"), {
-    description: words("The directory that gets frontend/ and agent/, each with issued/ and private/."),
+    description: words("Directory for frontend/ and agent/, each with issued/ and private/."),
   }),
   names: multiple(option("--san", string({ metavar: "NAME" }), {
     description: words(
-      "A name or an IP address of the servers, besides kubernetes, localhost and 127.0.0.1; may be repeated.",
+      "Name or IP address of the servers, in addition to kubernetes, localhost and 127.0.0.1; repeatable.",
     ),
   })),
   days: withDefault(
     option("--days", wholeNumber({ min: 1, max: 36_500, metavar: "NUMBER" }), {
-      description: words("How long certificates are good for (default: 365); CAs for ten years or more."),
+      description: words(
+        "Validity of the certificates in days (default: 365); CAs are valid for at least ten years.",
+      ),
     }),
     365,
   ),
   renews: option("--renew", {
     description: words(
-      "Replaces certificates in the last third of their time, or that lack a name of --san.",
+      "Replace certificates that are in the last third of their validity or lack a name of --san.",
     ),
   }),
-  all: option("--all", { description: words("With --renew: replaces them all.") }),
+  all: option("--all", { description: words("With --renew, replace all certificates.") }),
 });
 
-/** `postern konnectivity certs`: the CAs, certificates and keys of upstream's examples. */
+/** `postern konnectivity certs`: writes the CAs, certificates and keys of upstream's examples. */
 export async function runCerts(values: InferValue<typeof certsOptions>, world: World): Promise<void> {
   const { directory, names, days, renews, all } = values;
   if (all && !renews) {
-    throw new PosternError("usage", "Cannot make all certificates anew: --all goes with --renew");
+    throw new PosternError("usage", "Cannot use --all without --renew");
   }
   const wrong = names.find((name) => !/^(\*\.)?[\w-]+(\.[\w-]+)*$|^[0-9a-fA-F:.]+$/.test(name));
   if (wrong !== undefined) {
-    throw new PosternError("usage", `Cannot write ${JSON.stringify(wrong)} into a certificate`, {
-      hint: "give --san a name or an IP address",
-    });
+    throw new PosternError(
+      "usage",
+      `Cannot write ${JSON.stringify(wrong)} into a certificate: neither a name nor an IP address`,
+      {
+        hint: "give --san a name or an IP address",
+      },
+    );
   }
   const { writeCertificates } = await import("../../roles/mod.ts");
   const request = { directory, names, days, ...renews && { renews: all ? "all" as const : "due" as const } };

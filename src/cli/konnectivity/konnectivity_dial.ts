@@ -13,70 +13,80 @@ import { pathValue, wholeNumber, words } from "../line/options.ts";
 export const dialOptions = object({
   action: constant("dial"),
   url: optional(
-    argument(string({ metavar: "URL" }), { description: words("What to fetch: http://HOST:PORT/PATH.") }),
+    argument(string({ metavar: "URL" }), {
+      description: words("URL to fetch, such as http://HOST:PORT/PATH."),
+    }),
   ),
   mode: withDefault(
     option("--mode", choice(["grpc", "http-connect"], { metavar: "MODE" }), {
-      description: words("What the server's frontend speaks (default: grpc)."),
+      description: words("Protocol of the server's frontend: grpc or http-connect (default: grpc)."),
     }),
     "grpc" as const,
   ),
   host: withDefault(
     option("--proxy-host", string({ metavar: "HOST" }), {
-      description: words("The server (default: localhost)."),
+      description: words("Host of the server (default: localhost)."),
     }),
     "localhost",
   ),
-  port: listenPort("--proxy-port", 8090, "The port of its frontend."),
+  port: listenPort("--proxy-port", 8090, "Port of the server's frontend"),
   socket: optional(
-    option("--proxy-uds", pathValue("PATH"), { description: words("The frontend's unix socket.") }),
+    option("--proxy-uds", pathValue("PATH"), {
+      description: words("Unix socket of the frontend, instead of host and port."),
+    }),
   ),
-  ca: optional(option("--ca-cert", pathValue("FILE"), { description: words("The CA of the frontend.") })),
+  ca: optional(
+    option("--ca-cert", pathValue("FILE"), { description: words("CA certificates of the frontend.") }),
+  ),
   cert: optional(
-    option("--client-cert", pathValue("FILE"), { description: words("The client's certificate.") }),
+    option("--client-cert", pathValue("FILE"), { description: words("Client certificate.") }),
   ),
-  key: optional(option("--client-key", pathValue("FILE"), { description: words("Its key.") })),
+  key: optional(
+    option("--client-key", pathValue("FILE"), { description: words("Key of the client certificate.") }),
+  ),
   requestHost: withDefault(
     option("--request-host", string({ metavar: "HOST" }), {
-      description: words("Whom to ask (default: localhost)."),
+      description: words("Target host of the request (default: localhost)."),
     }),
     "localhost",
   ),
-  requestPort: listenPort("--request-port", 8000, "Its port."),
+  requestPort: listenPort("--request-port", 8000, "Target port of the request"),
   requestPath: withDefault(
     option("--request-path", string({ metavar: "PATH" }), {
-      description: words("What to ask for (default: success)."),
+      description: words("Path of the request (default: success)."),
     }),
     "success",
   ),
   count: withDefault(
     option("--test-requests", wholeNumber({ min: 1, max: 10_000, metavar: "NUMBER" }), {
-      description: words("How many times, all at once (default: 1)."),
+      description: words("Number of requests, all at once (default: 1)."),
     }),
     1,
   ),
   proto: withDefault(
     option("--request-proto", choice(["http", "https"], { metavar: "PROTO" }), {
-      description: words("How to ask; https believes whom the system believes (default: http)."),
+      description: words("Protocol of the request: http, or https with the system's CAs (default: http)."),
     }),
     "http" as const,
   ),
   delay: withDefault(
     option("--test-delay", wholeNumber({ min: 0, max: 86_400, metavar: "SECONDS" }), {
-      description: words("How long each stays after its request, but for the last one (default: 0)."),
+      description: words(
+        "Seconds that each connection but the last stays open after its request (default: 0).",
+      ),
     }),
     0,
   ),
   after: withDefault(
     option("--after-delay", wholeNumber({ min: 0, max: 86_400, metavar: "SECONDS" }), {
-      description: words("How long to stay after all requests (default: 0)."),
+      description: words("Seconds to wait after all requests (default: 0)."),
     }),
     0,
   ),
   ignored: multiple(ignoredOptions(["--close-idle-conn", "--enable-http2-healthchecks", "--user-agent"])),
 });
 
-/** `postern konnectivity dial`: fetches a page through a server and prints it. */
+/** `postern konnectivity dial`: fetches pages through a server and prints them. */
 export async function runDial(
   values: InferValue<typeof dialOptions>,
   world: World,
@@ -110,9 +120,13 @@ export async function runDial(
   if (failures.length > 1) {
     const { code, message, hint } = asPosternError(failure);
     const all = pages.length + failures.length;
-    throw new PosternError(code, `${failures.length} of ${all} requests failed, the first one: ${message}`, {
-      cause: failure,
-      hint,
-    });
+    throw new PosternError(
+      code,
+      `${failures.length} of ${all} requests failed; the first error: ${message}`,
+      {
+        cause: failure,
+        hint,
+      },
+    );
   }
 }

@@ -9,41 +9,41 @@ import type { World } from "../../world/mod.ts";
 import type { ArgumentParser } from "../line/command.ts";
 import { pathValue, wholeNumber, words } from "../line/options.ts";
 
-/** An option for a port, as upstream has it. */
+/** An option for a port. */
 export function listenPort(name: `--${string}`, standard: number, about: string): ArgumentParser<number> {
-  const description = words(`${about} (default: ${standard})`);
+  const description = words(`${about} (default: ${standard}).`);
   return withDefault(
     option(name, wholeNumber({ min: 0, max: 65_535, metavar: "PORT" }), { description }),
     standard,
   );
 }
 
-/** Upstream's rule: neither ports of the system, nor those that it gives to connections. 0 is any that is free. */
+/** Rejects system ports and ephemeral ports, as upstream does. Port 0 is allowed: any free port. */
 export function expectPlainPorts(ports: Readonly<Record<`--${string}`, number>>): void {
   const wrong = Object.entries(ports).find(([, port]) => port !== 0 && (port < 1024 || port > 49_151));
   if (!wrong) return;
   const [name, port] = wrong;
-  const why = port < 1024 ? "it is one of the system's" : "the system gives it to connections";
+  const why = port < 1024 ? "system port" : "ephemeral port";
   throw new PosternError("usage", `Cannot use port ${port} for ${name}: ${why}`, {
-    hint: "take one from 1024 to 49151",
+    hint: "use a port from 1024 to 49151",
   });
 }
 
-/** An option for an address to listen at; an empty one is every address, as in Go. */
+/** An option for a listen address; an empty address means all addresses, as in Go. */
 export function listenOption(name: `--${string}`, about: string, standard: string): ArgumentParser<string> {
-  const described = standard === "" ? "every address" : standard;
+  const described = standard === "" ? "all addresses" : standard;
   return withDefault(
     option(name, string({ metavar: "ADDR" }), { description: words(`${about} (default: ${described}).`) }),
     standard,
   );
 }
 
-/** An option that names a file. */
+/** An option for a file. */
 export function fileOption(name: `--${string}`, about: string): ArgumentParser<string | undefined> {
   return optional(option(name, pathValue("FILE"), { description: words(about) }));
 }
 
-/** An option for a text. */
+/** An option for text. */
 export function textOption(
   name: `--${string}`,
   metavar: "NAME" | "LABELS" | "LIST" | "ID" | "VERSION",
@@ -52,7 +52,7 @@ export function textOption(
   return optional(option(name, string({ metavar }), { description: words(about) }));
 }
 
-/** A switch as Go has it: `--on`, `--on=true`, `--on=false`. */
+/** A switch in Go's syntax: `--on`, `--on=true`, `--on=false`. */
 export function switchOption(
   name: typeof switches[number],
   about: string,
@@ -62,13 +62,13 @@ export function switchOption(
 }
 
 /**
- * Options of upstream's programs that tune what works otherwise here, and those of their log: taken, so that a command
- * line stays as it is.
+ * Options of upstream's programs that have no effect in postern: tuning and log options. Accepting them keeps
+ * upstream's command lines working.
  */
 export function ignoredOptions(names: readonly `--${string}`[]): ArgumentParser<string> {
   const [first, ...rest] = [...names, ...logOptions].map((name) =>
     option(name, string({ metavar: "VALUE" }), {
-      description: words("Taken, and without effect."),
+      description: words("Accepted without effect."),
       hidden: true,
     })
   );
@@ -77,10 +77,10 @@ export function ignoredOptions(names: readonly `--${string}`[]): ArgumentParser<
   return all;
 }
 
-/** Longer than anything lasts, in ms, and short enough for a timer. */
+/** A practically unlimited time in ms that a timer still accepts. */
 export const never = 24 * 3600 * 1000;
 
-/** The files that a command line names for TLS. */
+/** The TLS files of a command line. */
 export function tlsFiles(
   { ca, cert, key }: {
     readonly ca?: string | undefined;
@@ -95,7 +95,7 @@ export function tlsFiles(
   };
 }
 
-/** The first signal asks for an end, the second one demands it. */
+/** `first` aborts at the first SIGTERM or SIGINT, `second` at the second one. */
 export function untilSignals(
   world: World,
   signal: AbortSignal,
@@ -114,7 +114,7 @@ export function untilSignals(
   };
 }
 
-/** A truth as Go's flags take it; none is true. */
+/** A boolean in Go's syntax; an empty value is true. */
 export function switchValue(): ValueParser<"sync", boolean> {
   return {
     mode: "sync",

@@ -21,71 +21,79 @@ import {
   untilSignals,
 } from "./konnectivity_options.ts";
 
-/** The flags of upstream's server; those that only tune it are taken and do nothing. */
+/** The flags of upstream's server. Flags that only tune it are accepted without effect. */
 export const serverOptions = object({
   action: constant("server"),
   front: object({
     mode: withDefault(
       option("--mode", choice(["grpc", "http-connect"], { metavar: "MODE" }), {
-        description: words("What clients speak (default: grpc)."),
+        description: words("Protocol of the frontend: grpc or http-connect (default: grpc)."),
       }),
       "grpc" as const,
     ),
-    port: listenPort("--server-port", 8090, "The port of the frontend; 0 for none, with --uds-name."),
-    address: listenOption("--server-bind-address", "Where the frontend listens", ""),
+    port: listenPort("--server-port", 8090, "Port of the frontend; 0 disables it, with --uds-name"),
+    address: listenOption("--server-bind-address", "Listen address of the frontend", ""),
     socket: optional(option("--uds-name", pathValue("PATH"), {
-      description: words("The frontend's unix socket, without TLS, in place of its port."),
+      description: words("Unix socket of the frontend, without TLS, instead of a port."),
     })),
     replacesSocket: switchOption(
       "--delete-existing-uds-file",
-      "Replaces a socket that a former server has left (default: true).",
+      "Replace the socket of a previous server (default: true).",
       true,
     ),
-    ca: fileOption("--server-ca-cert", "The CA of clients' certificates."),
-    cert: fileOption("--server-cert", "The frontend's certificate."),
-    key: fileOption("--server-key", "Its key."),
+    ca: fileOption("--server-ca-cert", "CA certificates of the clients."),
+    cert: fileOption("--server-cert", "Certificate of the frontend."),
+    key: fileOption("--server-key", "Key of the frontend's certificate."),
   }),
   agents: object({
-    port: listenPort("--agent-port", 8091, "The port for agents."),
-    address: listenOption("--agent-bind-address", "Where agents are listened for", ""),
-    ca: fileOption("--cluster-ca-cert", "The CA of agents' certificates."),
-    cert: fileOption("--cluster-cert", "The certificate of the port for agents."),
-    key: fileOption("--cluster-key", "Its key."),
+    port: listenPort("--agent-port", 8091, "Port for agents"),
+    address: listenOption("--agent-bind-address", "Listen address for agents", ""),
+    ca: fileOption("--cluster-ca-cert", "CA certificates of the agents."),
+    cert: fileOption("--cluster-cert", "Certificate of the port for agents."),
+    key: fileOption("--cluster-key", "Key of the certificate for agents."),
     strategies: withDefault(
       option("--proxy-strategies", string({ metavar: "LIST" }), {
         description: words(
-          "How an agent is chosen: default, destHost, defaultRoute, in this order (default: default).",
+          "Strategies to choose an agent, in order: default, destHost, defaultRoute (default: default).",
         ),
       }),
       "default",
     ),
   }),
   others: object({
-    healthPort: listenPort("--health-port", 8092, "The port of /healthz, /readyz and /metrics."),
-    healthAddress: listenOption("--health-bind-address", "Where that listens", ""),
-    adminPort: listenPort("--admin-port", 8095, "The port of /metrics alone."),
-    adminAddress: listenOption("--admin-bind-address", "Where that listens", "127.0.0.1"),
+    healthPort: listenPort("--health-port", 8092, "Port of /healthz, /readyz and /metrics"),
+    healthAddress: listenOption("--health-bind-address", "Listen address of the health port", ""),
+    adminPort: listenPort("--admin-port", 8095, "Port of /metrics only"),
+    adminAddress: listenOption("--admin-bind-address", "Listen address of the admin port", "127.0.0.1"),
   }),
   tokens: object({
-    namespace: textOption("--agent-namespace", "NAME", "The namespace of agents that sign in with tokens."),
-    serviceAccount: textOption("--agent-service-account", "NAME", "The service account of such agents."),
-    audience: textOption("--authentication-audience", "NAME", "Whom their tokens are meant for."),
+    namespace: textOption(
+      "--agent-namespace",
+      "NAME",
+      "Namespace of the agents that authenticate with tokens.",
+    ),
+    serviceAccount: textOption(
+      "--agent-service-account",
+      "NAME",
+      "Service account of the agents that authenticate with tokens.",
+    ),
+    audience: textOption("--authentication-audience", "NAME", "Required audience of the agents' tokens."),
   }),
   cluster: object({
     kubeconfig: fileOption(
       "--kubeconfig",
-      "The cluster that knows tokens and has the Lease (default: the one it runs in).",
+      "Kubeconfig of the cluster that reviews tokens and stores the Lease (default: the cluster of this pod).",
     ),
-    keepsLease: switchOption("--enable-lease-controller", "Keeps a Lease, by which agents count servers."),
+    keepsLease: switchOption("--enable-lease-controller", "Keep a Lease, so that agents can count servers."),
     leaseNamespace: withDefault(
       option("--lease-namespace", string({ metavar: "NAME" }), {
-        description: words("Where that Lease is (default: kube-system)."),
+        description: words("Namespace of the Lease (default: kube-system)."),
       }),
       "kube-system",
     ),
     leaseLabel: withDefault(
       option("--lease-label", string({ metavar: "LABELS" }), {
-        description: words("Its labels (default: k8s-app=konnectivity-server)."),
+        description: words("Labels of the Lease (default: k8s-app=konnectivity-server)."),
       }),
       "k8s-app=konnectivity-server",
     ),
@@ -94,11 +102,11 @@ export const serverOptions = object({
     id: textOption(
       "--server-id",
       "ID",
-      "The name of this server among several (default: $PROXY_SERVER_ID, else a random one).",
+      "ID of this server (default: $PROXY_SERVER_ID, else random).",
     ),
     count: withDefault(
       option("--server-count", wholeNumber({ min: 1, max: 1000, metavar: "NUMBER" }), {
-        description: words("How many servers there are; agents look for as many (default: 1)."),
+        description: words("Number of servers that agents connect to (default: 1)."),
       }),
       1,
     ),
@@ -106,25 +114,25 @@ export const serverOptions = object({
   times: object({
     dial: withDefault(
       option("--backend-dial-timeout", durationOrNever(), {
-        description: words("How long one dial may take; 0 for ever (default: 10s)."),
+        description: words("Timeout of one dial; 0 disables it (default: 10s)."),
       }),
       10_000,
     ),
     drain: withDefault(
       option("--graceful-shutdown-timeout", durationOrNever(), {
-        description: words("How long connections may go on after the first signal (default: 30s)."),
+        description: words("Drain limit for connections after the first signal (default: 30s)."),
       }),
       30_000,
     ),
     agents: withDefault(
       option("--keepalive-time", durationOrNever(), {
-        description: words("How long an agent may be silent until it is asked; 3s at most (default: 3s)."),
+        description: words("Idle time before a keepalive probe to an agent; at most 3s (default: 3s)."),
       }),
       3000,
     ),
     clients: withDefault(
       option("--frontend-keepalive-time", durationOrNever(), {
-        description: words("How long a client of gRPC may be silent until it is asked (default: 1h)."),
+        description: words("Idle time before a keepalive probe to a gRPC client (default: 1h)."),
       }),
       3_600_000,
     ),
@@ -132,14 +140,14 @@ export const serverOptions = object({
   tls: object({
     version: withDefault(
       option("--tls-min-version", choice(tlsVersions, { metavar: "VERSION" }), {
-        description: words("The lowest version of TLS; never below 1.2 (default: VersionTLS12)."),
+        description: words("Minimum TLS version; never below 1.2 (default: VersionTLS12)."),
       }),
       "VersionTLS12" as const,
     ),
     suites: textOption(
       "--cipher-suites",
       "LIST",
-      "What TLS 1.2 may use; it cannot be narrowed, and says so.",
+      "Cipher suites for TLS 1.2; postern cannot restrict them and logs a warning.",
     ),
   }),
   ignored: multiple(ignoredOptions([
@@ -203,29 +211,29 @@ export async function runServer(values: Values, world: World, { log, signal }: R
   );
 }
 
-/** Whose tokens agents sign in with; undefined where they have certificates. */
+/** The service account whose tokens agents send; undefined when they use certificates. */
 function tokensOf(
   { tokens: { namespace, serviceAccount, audience } }: Values,
 ): { namespace: string; serviceAccount: string; audience: string } | undefined {
   const given = [namespace, serviceAccount, audience].filter((text) => text !== undefined && text !== "");
   if (given.length === 0) return undefined;
   if (namespace && serviceAccount && audience) return { namespace, serviceAccount, audience };
-  throw new PosternError("usage", "Cannot tell whose tokens agents sign in with", {
-    hint: "give --agent-namespace, --agent-service-account and --authentication-audience",
+  throw new PosternError("usage", "Cannot check agents' tokens: incomplete token options", {
+    hint: "add --agent-namespace, --agent-service-account and --authentication-audience",
   });
 }
 
 function expectFiles({ front, agents }: Values, hasTokens: boolean): void {
   if (hasTokens && agents.ca !== undefined) {
-    throw new PosternError("usage", "Cannot ask agents for certificates and for tokens", {
-      hint: "leave out --cluster-ca-cert, or --agent-namespace and what goes with it",
+    throw new PosternError("usage", "Cannot require both certificates and tokens from agents", {
+      hint: "omit --cluster-ca-cert, or omit the --agent-… and --authentication-audience options",
     });
   }
   if (agents.cert === undefined || agents.key === undefined || (agents.ca === undefined && !hasTokens)) {
-    throw new PosternError("usage", "Cannot serve agents without certificates", {
+    throw new PosternError("usage", "Cannot accept agents: missing certificate files", {
       hint: hasTokens
-        ? "give --cluster-cert and --cluster-key"
-        : "give --cluster-ca-cert, --cluster-cert and --cluster-key",
+        ? "add --cluster-cert and --cluster-key"
+        : "add --cluster-ca-cert, --cluster-cert and --cluster-key",
     });
   }
   const isSocket = front.socket !== undefined && front.socket !== "";
@@ -233,13 +241,17 @@ function expectFiles({ front, agents }: Values, hasTokens: boolean): void {
   if (
     !isSocket && hasTls && (front.ca === undefined || front.cert === undefined || front.key === undefined)
   ) {
-    throw new PosternError("usage", "Cannot serve clients over TLS with a part of what that needs", {
-      hint: "give --server-ca-cert, --server-cert and --server-key",
-    });
+    throw new PosternError(
+      "usage",
+      "Cannot serve clients over TLS: --server-cert, --server-key and --server-ca-cert must be given together",
+      {
+        hint: "add the missing options, or omit all three",
+      },
+    );
   }
   if (isSocket && (front.port !== 0 || hasTls)) {
-    throw new PosternError("usage", "Cannot serve clients by a socket and by a port", {
-      hint: "with --uds-name give --server-port=0, and no --server-ca-cert, --server-cert and --server-key",
+    throw new PosternError("usage", "Cannot serve clients on both a unix socket and a port", {
+      hint: "with --uds-name, use --server-port=0 and omit --server-ca-cert, --server-cert and --server-key",
     });
   }
 }
@@ -247,8 +259,8 @@ function expectFiles({ front, agents }: Values, hasTokens: boolean): void {
 function frontOf({ socket, port, address }: Values["front"]): Endpoint {
   if (socket !== undefined && socket !== "") return { path: socket };
   if (port > 0) return { host: address, port };
-  throw new PosternError("usage", "Cannot serve clients: there is neither a port nor a socket for them", {
-    hint: "give --server-port or --uds-name",
+  throw new PosternError("usage", "Cannot serve clients: neither a port nor a unix socket", {
+    hint: "add --server-port or --uds-name",
   });
 }
 
@@ -257,8 +269,12 @@ function strategiesOf(list: string): ("default" | "destHost" | "defaultRoute")[]
   return list.split(",").map((word) => {
     const strategy = known.find((name) => name === word.trim());
     if (strategy) return strategy;
-    throw new PosternError("usage", `Cannot choose agents by ${JSON.stringify(word)}`, {
-      hint: `write a list of ${known.join(", ")}`,
-    });
+    throw new PosternError(
+      "usage",
+      `Cannot use ${JSON.stringify(word)} in --proxy-strategies: unknown strategy`,
+      {
+        hint: `use a comma-separated list of ${known.join(", ")}`,
+      },
+    );
   });
 }

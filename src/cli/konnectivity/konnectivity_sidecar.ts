@@ -12,94 +12,98 @@ import { fileOption, listenPort, switchValue, untilSignals } from "./konnectivit
 import { durationValue, pathValue, words } from "../line/options.ts";
 
 const common = {
-  // HyperShift's Deployments call the program so; it means nothing.
+  // HyperShift's Deployments pass this word; it has no effect.
   word: optional(
-    argument(choice(["run"], { metavar: "run" }), { description: words("Taken, and without effect.") }),
+    argument(choice(["run"], { metavar: "run" }), { description: words("Accepted without effect.") }),
   ),
   server: withDefault(
     option("--konnectivity-hostname", string({ metavar: "HOST" }), {
-      description: words("The Konnectivity server (default: konnectivity-server-local)."),
+      description: words("Host of the Konnectivity server (default: konnectivity-server-local)."),
     }),
     "konnectivity-server-local",
   ),
-  serverPort: listenPort("--konnectivity-port", 8090, "The port of its frontend."),
+  serverPort: listenPort("--konnectivity-port", 8090, "Port of the server's frontend"),
   mode: withDefault(
     option("--mode", choice(["http-connect", "grpc"], { metavar: "MODE" }), {
-      description: words("What the frontend speaks (default: http-connect)."),
+      description: words("Protocol of the frontend: http-connect or grpc (default: http-connect)."),
     }),
     "http-connect" as const,
   ),
-  port: listenPort("--serving-port", 8090, "Where clients are served."),
+  port: listenPort("--serving-port", 8090, "Port for clients"),
   address: optional(option("--bind-address", string({ metavar: "ADDR" }), {
-    description: words("On which address (default: loopback; every address with --allow-open)."),
+    description: words("Listen address for clients (default: loopback; all addresses with --allow-open)."),
   })),
   isOpen: option("--allow-open", {
     description: words(
-      "Serves everybody who can reach it, on every address unless --bind-address names one.",
+      "Accept clients from other machines without authentication.",
     ),
   }),
   user: optional(option("--auth-user", string({ metavar: "NAME" }), {
-    description: words("Who may use it, with a password; beside --auth-password-file."),
+    description: words("User name that clients must send; requires --auth-password-file."),
   })),
-  passwordFile: fileOption("--auth-password-file", "The file with that password."),
-  healthPort: listenPort("--health-port", 0, "The port of /healthz, /readyz and /metrics; 0 for none."),
+  passwordFile: fileOption("--auth-password-file", "File with the password for --auth-user."),
+  healthPort: listenPort("--health-port", 0, "Port of /healthz, /readyz and /metrics; 0 disables it"),
   healthAddress: withDefault(
     option("--health-bind-address", string({ metavar: "ADDR" }), {
-      description: words("Where that listens (default: every address)."),
+      description: words("Listen address of the health port (default: all addresses)."),
     }),
     "0.0.0.0",
   ),
-  ca: file("--ca-cert-path", "/etc/konnectivity/proxy-ca/ca.crt", "The CA of the frontend's certificate."),
-  cert: file("--tls-cert-path", "/etc/konnectivity/proxy-client/tls.crt", "The client certificate."),
-  key: file("--tls-key-path", "/etc/konnectivity/proxy-client/tls.key", "Its key."),
-  kubeconfig: fileOption("--kubeconfig", "The kubeconfig of the guest cluster (default: $KUBECONFIG)."),
+  ca: file("--ca-cert-path", "/etc/konnectivity/proxy-ca/ca.crt", "CA certificates of the frontend."),
+  cert: file(
+    "--tls-cert-path",
+    "/etc/konnectivity/proxy-client/tls.crt",
+    "Client certificate for the frontend.",
+  ),
+  key: file("--tls-key-path", "/etc/konnectivity/proxy-client/tls.key", "Key of the client certificate."),
+  kubeconfig: fileOption("--kubeconfig", "Kubeconfig of the guest cluster (default: $KUBECONFIG)."),
   cloudDirect: flag(
     "--connect-directly-to-cloud-apis",
     false,
-    "Reaches the APIs of AWS, Azure and IBM Cloud from here, by $HTTPS_PROXY where that is set.",
+    "Reach the APIs of AWS, Azure and IBM Cloud from this pod, through $HTTPS_PROXY if set.",
   ),
   managementDNS: flag(
     "--resolve-from-management-cluster-dns",
     false,
-    "Resolves and dials from here what the cluster's DNS has no answer for.",
+    "Resolve names that the guest cluster's DNS does not know, and connect to them, from this pod.",
   ),
-  isDisabled: flag("--disable-resolver", false, "Leaves names to the agent."),
-  preferIPv4: flag("--prefer-ipv4", false, "Uses IPv6 only where a name has no IPv4 address."),
+  isDisabled: flag("--disable-resolver", false, "Let the agent resolve names."),
+  preferIPv4: flag("--prefer-ipv4", false, "Use IPv6 only for names without an IPv4 address."),
   drain: withDefault(
     option("--graceful-shutdown-timeout", durationValue(), {
-      description: words("How long connections may go on after the first signal (default: 25s)."),
+      description: words("Drain limit for connections after the first signal (default: 25s)."),
     }),
     25_000,
   ),
 };
 
-/** The flags of HyperShift's konnectivity-socks5-proxy, and some of our own. */
+/** The flags of HyperShift's konnectivity-socks5-proxy, and postern's additions. */
 export const socks5Options = object({
   action: constant("socks5"),
   ...common,
   guestDNS: flag(
     "--resolve-from-guest-cluster-dns",
     false,
-    "Asks the guest cluster's DNS for names that are no Services.",
+    "Use the guest cluster's DNS for names that are not Services.",
   ),
 });
 
-/** The flags of HyperShift's konnectivity-https-proxy, and some of our own. */
+/** The flags of HyperShift's konnectivity-https-proxy, and postern's additions. */
 export const httpsOptions = object({
   action: constant("https"),
   ...common,
   guestDNS: flag(
     "--resolve-from-guest-cluster-dns",
     true,
-    "Asks the guest cluster's DNS for names that are no Services.",
+    "Use the guest cluster's DNS for names that are not Services.",
   ),
   httpProxy: proxyOption(
     "--http-proxy",
-    "The guest cluster's proxy for port 80, which is reached through the server.",
+    "Proxy of the guest cluster for port 80, reached through the server.",
   ),
-  httpsProxy: proxyOption("--https-proxy", "The guest cluster's proxy for all else."),
+  httpsProxy: proxyOption("--https-proxy", "Proxy of the guest cluster for all other ports."),
   noProxy: optional(option("--no-proxy", string({ metavar: "LIST" }), {
-    description: words("What is reached without these proxies, as in NO_PROXY."),
+    description: words("Targets that bypass these proxies, in the syntax of NO_PROXY."),
   })),
 });
 
@@ -134,9 +138,9 @@ function settingsOf(
   if (!isLoopback && !isOpen && !user) {
     throw new PosternError(
       "usage",
-      `Cannot serve ${hosts.join(" and ")} without a password: others reach it too`,
+      `Cannot listen on ${hosts.join(" and ")} without a password: other machines can reach it`,
       {
-        hint: "give --auth-user and --auth-password-file, or --allow-open",
+        hint: "add --auth-user and --auth-password-file, or --allow-open",
       },
     );
   }
@@ -173,9 +177,9 @@ function userOf(
   }
   throw new PosternError(
     "usage",
-    "Cannot ask for a password: a user and the password's file belong together",
+    "Cannot require a password: --auth-user and --auth-password-file must be given together",
     {
-      hint: "give --auth-user and --auth-password-file",
+      hint: "add the missing option",
     },
   );
 }
@@ -186,8 +190,8 @@ function hostsOf(
   if (address === undefined) return { hosts: [isOpen ? "0.0.0.0" : "localhost"], isLoopback: !isOpen };
   const host = address.replace(/^\[(.*)\]$/, "$1");
   if (host !== "localhost" && !parseIp(host)) {
-    throw new PosternError("usage", `Cannot listen on "${address.slice(0, 100)}": it is not an address`, {
-      hint: "write for example --bind-address 127.0.0.1",
+    throw new PosternError("usage", `Cannot listen on "${address.slice(0, 100)}": not an IP address`, {
+      hint: "use, for example, --bind-address 127.0.0.1",
     });
   }
   return { hosts: [host], isLoopback: isLoopbackHost(host) };
@@ -197,8 +201,8 @@ function demandKubeconfigs(paths: readonly string[]): readonly string[] {
   if (paths.length > 0) return paths;
   throw new PosternError(
     "config",
-    "Cannot resolve the guest cluster's names: KUBECONFIG names no kubeconfig",
-    { hint: "name that of the guest cluster, or leave names to the agent with --disable-resolver" },
+    "Cannot resolve the guest cluster's names: KUBECONFIG is empty",
+    { hint: "set KUBECONFIG to its kubeconfig, or let the agent resolve names with --disable-resolver" },
   );
 }
 

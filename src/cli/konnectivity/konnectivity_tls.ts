@@ -1,10 +1,10 @@
 import type { Log } from "../../core/mod.ts";
 import { PosternError } from "../../words/mod.ts";
 
-/** The names that Go has for versions of TLS. */
+/** Go's names of TLS versions. */
 export const tlsVersions = ["VersionTLS10", "VersionTLS11", "VersionTLS12", "VersionTLS13"] as const;
 
-/** What our TLS 1.2 has; 1.3 has suites of its own, which nobody can choose. */
+/** The cipher suites of TLS 1.2 in the runtime. TLS 1.3 has other suites, which are not configurable. */
 const ourSuites = [
   "TLS_ECDHE_ECDSA_WITH_AES_128_GCM_SHA256",
   "TLS_ECDHE_ECDSA_WITH_AES_256_GCM_SHA384",
@@ -15,8 +15,8 @@ const ourSuites = [
 ];
 
 /**
- * The lowest version of TLS that is asked for, where it is more than usual. A list of suites cannot be obeyed by the
- * runtime: where it would leave out some that are used, the log says so.
+ * The minimum TLS version, if it is above the default of 1.2. The runtime cannot restrict cipher suites: postern logs
+ * a warning when the list omits suites that the runtime uses.
  */
 export function narrowedTls(
   { version, suites }: { readonly version: typeof tlsVersions[number]; readonly suites: string | undefined },
@@ -26,24 +26,24 @@ export function narrowedTls(
     log.warn("tls.version", {
       asked: version,
       used: "VersionTLS12",
-      reason: "older ones are not spoken here",
+      reason: "postern does not support older versions",
     });
   }
   const asked = (suites ?? "").split(",").map((name) => name.trim()).filter((name) => name !== "");
   const unknown = asked.find((name) => !/^TLS_[A-Z0-9_]+$/.test(name));
   if (unknown !== undefined) {
-    throw new PosternError("usage", `Cannot use ${JSON.stringify(unknown)} as a cipher suite`, {
-      hint: `write names as ${ourSuites[0]}`,
+    throw new PosternError("usage", `Cannot use ${JSON.stringify(unknown)} as a cipher suite: invalid name`, {
+      hint: `use names such as ${ourSuites[0]}`,
     });
   }
   if (version === "VersionTLS13") return "TLSv1.3";
-  const besides = asked.length === 0
+  const unwanted = asked.length === 0
     ? []
     : ourSuites.filter((name) => !asked.includes(name) && !asked.includes(name.replace(/_SHA256$/, "")));
-  if (besides.length > 0) {
+  if (unwanted.length > 0) {
     log.warn("tls.suites", {
-      reason: "the runtime cannot leave out suites; --tls-min-version=VersionTLS13 leaves out TLS 1.2",
-      besides: besides.join(","),
+      reason: "the runtime cannot disable cipher suites; --tls-min-version=VersionTLS13 disables TLS 1.2",
+      unwanted: unwanted.join(","),
     });
   }
   return undefined;

@@ -35,32 +35,36 @@ import top from "../instance/top.ts";
 import update from "../clusters/update.ts";
 import version from "../machine/version.ts";
 
-/** All commands in the order of the help page. What is heavy, each of them imports when it runs. */
+/** All commands in the order of the help page. Each of them imports its heavy modules when it runs. */
 export const commandGroups: readonly CommandGroup[] = [
-  { title: "The door", commands: [proxy, status, connections, top, reload, stop, logs] },
-  { title: "Where connections go", commands: [explain, test, env, pac, dns] },
-  { title: "The catalogue", commands: [update, login, logout] },
   {
-    title: "Clusters",
+    title: "Everyday commands",
     commands: [
+      proxy,
+      status,
+      explain,
+      env,
+      test,
+      top,
       clusters,
       kubeconfig,
       shell.alone,
       kubectl.alone,
-      oc.alone,
-      console,
-      emergencyCredentials,
-      switchCluster,
-      ocWebLogin,
-      kubelogin,
-      execCredential,
+      update,
+      login,
     ],
   },
-  { title: "As kubevpn has them", commands: [proxyOut, connect, disconnect, quit] },
-  { title: "The far side", commands: [konnectivity, egress] },
-  { title: "A service", commands: [serviceInstall, serviceUninstall, service, kharonInstall] },
+  { title: "Instances", isBrief: true, commands: [connections, reload, stop, logs, pac, dns] },
   {
-    title: "Setting up",
+    title: "Clusters",
+    isBrief: true,
+    commands: [oc.alone, console, emergencyCredentials, switchCluster, execCredential, logout],
+  },
+  { title: "Services", isBrief: true, commands: [service, serviceInstall, serviceUninstall] },
+  { title: "Roles", isBrief: true, commands: [konnectivity, egress] },
+  {
+    title: "Setup",
+    isBrief: true,
     commands: [
       config,
       doctor,
@@ -71,4 +75,6 @@ export const commandGroups: readonly CommandGroup[] = [
       helpCommand(() => commandGroups),
     ],
   },
+  { title: "Spellings of kharon", commands: [ocWebLogin, kubelogin, kharonInstall] },
+  { title: "Spellings of kubevpn", commands: [proxyOut, connect, disconnect, quit] },
 ];

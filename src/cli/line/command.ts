@@ -12,75 +12,78 @@ import { globalOptions, type Globals } from "./global_options.ts";
 /** A parser of one command's own options and arguments. */
 export type ArgumentParser<T = unknown> = Parser<"sync", T, unknown>;
 
-/** What every command is given besides its arguments and the world. */
+/** What a command gets in addition to its arguments and the world. */
 export interface CommandContext {
   readonly version: string;
-  /** Takes finished log lines without making the caller wait. */
+  /** Queues a finished log line; returns at once. */
   readonly writeLogLine: (line: string) => void;
-  /** Resolves when they are written: what comes after them in time stands after them. */
+  /** Resolves when all queued lines are written, so that later output follows them. */
   readonly flushLog?: () => Promise<void>;
 }
 
-/** A context once the global options have been read. */
+/** A context with the global options applied. */
 export interface RunContext extends CommandContext {
-  /** Ends when the person interrupts; the process then exits 130. */
+  /** Aborts when the user interrupts the command; the process then exits 130. */
   readonly signal: AbortSignal;
   readonly globals: Globals;
   readonly log: Log;
 }
 
-/** One line to type, and what it does. */
+/** A command line to type, and what it does. */
 export type Example = readonly [line: string, does: string];
 
 /** One command of the command line. */
 export interface Command {
   readonly name: string;
-  /** Completes the sentence "postern NAME …" in a list of commands. */
+  /** A verb phrase for the list of commands: capitalized, at most 60 characters, without a period. */
   readonly summary: string;
+  /** postern's own spelling, for a command that exists for users of another program. */
+  readonly replacement?: string;
   readonly parser: ArgumentParser;
-  /** The form that these words ask for, where the command has several (`clusters NAME shell`). */
+  /** Picks the form that matches these words when the command has several (`clusters NAME shell`). */
   form?(args: readonly string[]): CommandForm;
-  /** What completes the words so far, where that is not the parser alone. */
+  /** Completes the words so far when the parser alone cannot. */
   readonly completing?: (words: readonly string[]) => Completing;
-  /** The first word after the command may choose a part of it (`config check`). */
+  /** The first word after the command may select a subcommand (`config check`). */
   help(width: number, words?: readonly string[]): string;
   usage(width: number): string;
-  /** Reads the arguments and does the work; the answer is the exit code. */
+  /** Parses the arguments and runs the command; returns the exit code. */
   start(args: readonly string[], world: World, context: CommandContext): Promise<number>;
 }
 
-/** One form of a command, and the words that it parses. */
+/** One form of a command with the words that it parses. */
 export interface CommandForm {
   readonly command: Command;
   readonly args: readonly string[];
 }
 
-/** Who knows what may follow. */
+/** The source of completions for a command line. */
 export interface Completing {
   readonly parser: ArgumentParser;
-  /** The words that the parser is given. */
+  /** The words for the parser. */
   readonly words: readonly string[];
-  /** Words besides those of the parser. */
-  readonly besides: readonly Pick<Command, "name" | "summary">[];
+  /** Completions that the parser does not know. */
+  readonly more: readonly Pick<Command, "name" | "summary">[];
 }
 
-/** A command as its file writes it. */
+/** A command as its file defines it. */
 export interface Definition<T> {
   readonly name: string;
   readonly summary: string;
-  /** More than the summary, in whole sentences. */
+  readonly replacement?: string;
+  /** Details in full sentences; the help page prints the summary before them. */
   readonly description: string;
   readonly examples: readonly Example[];
   readonly parser: ArgumentParser<T>;
-  /** True where the command itself decides what an interrupt means. */
+  /** True when the command handles an interrupt itself. */
   readonly handlesSignals?: boolean;
-  /** The least severe level logged where the person names none. */
+  /** The minimum log level when the command line sets none. */
   readonly logLevel?: "info" | "warn";
-  /** Resolves with the exit code where it is another one than 0. */
+  /** Resolves with the exit code, or with nothing for 0. */
   run(values: T, world: World, context: RunContext): Promise<number | void>;
 }
 
-/** Makes a command of its definition: reading of arguments, help, and interruption are the same for all. */
+/** Makes a command of its definition; adds the parsing, help and interrupt handling that all commands share. */
 export function defineCommand<T>(definition: Definition<T>): Command {
   const { name, summary, parser } = definition;
   const program = `postern ${name}`;
@@ -91,6 +94,7 @@ export function defineCommand<T>(definition: Definition<T>): Command {
   return {
     name,
     summary,
+    ...(definition.replacement !== undefined && { replacement: definition.replacement }),
     parser: full,
     help: (width, words = []) => helpPage({ ...definition, program, full }, width, words),
     usage: (width) => usageText(program, parser.usage, width),
@@ -100,7 +104,7 @@ export function defineCommand<T>(definition: Definition<T>): Command {
         if (!isAboutValue(parsed.error)) await world.terminal.err(`${this.usage(world.terminal.columns)}\n`);
         throw usageError(program, parsed.error);
       }
-      // `own` is what `parser` made; optique's type for a field of a generic object cannot say so.
+      // `own` is the value of `parser`; optique's type for a field of a generic object does not show that.
       const { own, globals } = parsed.value;
       const log = globals.createLog(world, {
         level: definition.logLevel ?? "warn",
@@ -133,9 +137,9 @@ function helpPage<T>(
   const words = asked.filter((word) => partsOf(parser.usage).includes(word));
   const page = getDocPageSync(full, words) ?? { sections: [] };
   const usage = words.length === 0 ? parser.usage : getDocPageSync(parser, words)?.usage ?? parser.usage;
-  const { brief: _summary, ...told } = page;
-  const doc = formatDocPage(program, told, { maxWidth: width, termWidth: "auto", showUsage: false });
-  const about = words.length === 0 ? [sentence(summary), wrapped(description.split(/\s+/), width)] : [];
+  const { brief: _summary, ...sections } = page;
+  const doc = formatDocPage(program, sections, { maxWidth: width, termWidth: "auto", showUsage: false });
+  const about = words.length === 0 ? [`${summary}.`, wrapped(description.split(/\s+/), width)] : [];
   const wanted = words.length === 0
     ? examples
     : examples.filter(([line]) => line.startsWith(`${program} ${words.join(" ")}`));
@@ -148,7 +152,7 @@ function helpPage<T>(
   ].join("\n\n") + "\n";
 }
 
-/** The words that choose a part of a command. */
+/** The subcommands of a command. */
 function partsOf(usage: Usage): readonly string[] {
   return usage.flatMap((term) => {
     if (term.type === "command") return [term.name];
@@ -157,7 +161,7 @@ function partsOf(usage: Usage): readonly string[] {
   });
 }
 
-/** The usage line, broken between options only. */
+/** The usage line, wrapped between options only. */
 function usageText(program: string, usage: Usage, width: number): string {
   return formatUsage(program, usage, { expandCommands: true }).split("\n").map((line, at) => {
     const head = `${at === 0 ? "Usage:" : "      "} ${program}`;
@@ -166,32 +170,29 @@ function usageText(program: string, usage: Usage, width: number): string {
   }).join("\n");
 }
 
-/** Whether one option or argument is at fault, which the sentence names: the whole usage would only bury it. */
-function isAboutValue([first]: Message): boolean {
+/** Whether the error names one option or argument; postern then omits the usage, which would bury the error. */
+export function isAboutValue([first]: Message): boolean {
   return first !== undefined && ["optionName", "optionNames", "metavar"].includes(first.type);
 }
 
-/** Turns the parser's words into one of our sentences; its "did you mean" becomes the hint. */
-function usageError(program: string, error: Message): PosternError {
+/** Turns a parser error into a `PosternError`; the parser's "did you mean" becomes the hint. */
+export function usageError(program: string, error: Message): PosternError {
   const text = formatMessage(error, { colors: false, quotes: true }).replaceAll("`", "");
-  const [what = "", ...more] = text.split("\n\n");
+  const [problem = "", ...more] = text.split("\n\n");
   const tip = more.join(" ").replace(/\s+/g, " ").trim();
-  return new PosternError("usage", `Cannot run "${program}": ${plain(what)}`, {
+  return new PosternError("usage", `Cannot run "${program}": ${plain(problem)}`, {
     hint: tip === "" ? `see ${program} --help` : plain(tip).replace(/^did you mean (?!one)/, "did you mean "),
   });
 }
 
 function plain(text: string): string {
   const line = text.replace(/\s+/g, " ").trim().replace(/\.$/, "");
-  // NUMBER and other names of values stay as they are.
+  // NUMBER and other metavars keep their capitals.
   return /^[A-Z]{2}/.test(line) ? line : line.charAt(0).toLowerCase() + line.slice(1);
 }
 
-function sentence(text: string): string {
-  return `${text.charAt(0).toUpperCase()}${text.slice(1)}.`;
-}
-
-function wrapped(words: readonly string[], width: number, indent = ""): string {
+/** Joins words into lines of at most `width` characters; every line but the first begins with `indent`. */
+export function wrapped(words: readonly string[], width: number, indent = ""): string {
   const lines: string[] = [];
   let line = "";
   for (const word of words) {
@@ -204,12 +205,12 @@ function wrapped(words: readonly string[], width: number, indent = ""): string {
   return [...lines, line].join(`\n${indent}`);
 }
 
-/** A signal that ends at the first SIGINT; a second one finds no listener and kills the process. */
+/** A signal that aborts at the first SIGINT. A second SIGINT finds no listener and kills the process. */
 class Interrupt implements Disposable {
   readonly #controller = new AbortController();
   readonly #listening: Disposable | undefined;
 
-  /** Without a world it never ends: the command has its own ear for signals. */
+  /** Never aborts without a world: the command then listens for signals itself. */
   constructor(world: World | undefined) {
     this.#listening = world?.process.on("SIGINT", () => {
       this.#listening?.[Symbol.dispose]();

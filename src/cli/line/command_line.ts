@@ -1,20 +1,30 @@
-import { getDocPageSync } from "@optique/core/parser";
+import { getDocPageSync, parseSync } from "@optique/core/parser";
 import { formatDocPage } from "@optique/core/doc";
 import { closest } from "../../config/mod.ts";
 import { PosternError } from "../../words/mod.ts";
 import type { World } from "../../world/mod.ts";
 import { type CommandLine, parsedWords, wantsTraces } from "../../permissions/mod.ts";
-import type { Command, CommandContext, CommandForm, Example } from "./command.ts";
+import {
+  type Command,
+  type CommandContext,
+  type CommandForm,
+  type Example,
+  isAboutValue,
+  usageError,
+  wrapped,
+} from "./command.ts";
 import { globalOptions } from "./global_options.ts";
 import { reportError } from "../output/report_error.ts";
 
-/** The commands under a heading of the help page. */
+/** The commands under one heading of the help page. */
 export interface CommandGroup {
   readonly title: string;
   readonly commands: readonly Command[];
+  /** Lists the commands on one line, without their summaries. */
+  readonly isBrief?: boolean;
 }
 
-/** Runs one command line to its end; failures are told on stderr, and the answer is the exit code. */
+/** Runs one command line, reports failures on stderr and returns the exit code. */
 export async function runCommandLine(
   line: CommandLine,
   world: World,
@@ -44,8 +54,11 @@ async function dispatch(
       await world.terminal.out(overview(groups, width));
       return 0;
     }
+    await demandGlobals(own, world);
     await world.terminal.err(`${overview(groups, width)}\n`);
-    throw new PosternError("usage", "Cannot tell what to do: no command", { hint: "postern help" });
+    throw new PosternError("usage", "Cannot run postern: missing argument: COMMAND", {
+      hint: "list the commands: postern help",
+    });
   }
   const { command, args } = formOf(await known(groups, name, world), line);
   demandNoLevel(own, name);
@@ -56,7 +69,15 @@ async function dispatch(
   return await command.start(args, world, context);
 }
 
-/** The form of a command that a line asks for, and the words that it parses. */
+/** Fails on global options that the parser rejects, such as one without its value. */
+async function demandGlobals(own: readonly string[], { terminal }: World): Promise<void> {
+  const parsed = parseSync(globalOptions, own);
+  if (parsed.success) return;
+  if (!isAboutValue(parsed.error)) await terminal.err(`${usageLine}\n`);
+  throw usageError("postern", parsed.error);
+}
+
+/** The form of a command that a line selects, with the words that it parses. */
 export function formOf(command: Command, line: CommandLine): CommandForm {
   const args = parsedWords(line);
   return command.form?.(args) ?? { command, args };
@@ -71,49 +92,83 @@ async function known(groups: readonly CommandGroup[], name: string, { terminal }
   }
 }
 
-/** The command of this name; else an error that says which one was meant. */
+/** Returns the command of this name; the error suggests a similar one. */
 export function find(groups: readonly CommandGroup[], name: string): Command {
   const commands = groups.flatMap((group) => group.commands);
   const command = commands.find((candidate) => candidate.name === name);
   if (command) return command;
-  if (isNumber(name)) throw withLevel(`Cannot run "${name.slice(0, 60)}": there is no such command`);
+  if (isNumber(name)) throw withLevel(`Cannot run "${name.slice(0, 60)}": unknown command`);
   const meant = closest(name, commands.map((candidate) => candidate.name));
-  throw new PosternError("usage", `Cannot run "${name.slice(0, 60)}": there is no such command`, {
-    hint: meant ? `did you mean postern ${meant}?` : "postern help",
+  throw new PosternError("usage", `Cannot run "${name.slice(0, 60)}": unknown command`, {
+    hint: meant ? `did you mean postern ${meant}?` : "list the commands: postern help",
   });
 }
 
-/** The page of `postern help`. */
+/** The page of `postern help`: one screen, without the spellings of other programs. */
 export function overview(groups: readonly CommandGroup[], width: number): string {
-  const longest = Math.max(...groups.flatMap(({ commands }) => commands.map(({ name }) => name.length)));
-  const sections = groups.map(({ title, commands }) =>
+  const shown = withCommands(groups, ({ replacement }) => replacement === undefined);
+  const longest = Math.max(
+    ...shown.filter(({ isBrief }) => !isBrief).flatMap(({ commands }) =>
+      commands.map(({ name }) => name.length)
+    ),
+  );
+  const sections = shown.filter(({ isBrief }) => !isBrief).map(({ title, commands }) =>
     `${title}:\n${commands.map(({ name, summary }) => `  ${name.padEnd(longest)}  ${summary}\n`).join("")}`
   );
+  const brief = shown.filter(({ isBrief }) => isBrief).map(({ title, commands }) => {
+    const names = commands.map(({ name }, at) => at < commands.length - 1 ? `${name},` : name);
+    const indent = " ".repeat(longest + 4);
+    return `  ${title.padEnd(longest)}  ${wrapped(names, width - indent.length, indent)}\n`;
+  });
   const options = formatDocPage("postern", { sections: getDocPageSync(globalOptions)?.sections ?? [] }, {
     maxWidth: width,
     termWidth: "auto",
     showUsage: false,
   });
   return [
-    "postern: one local door into every private network\n",
+    "postern: one local door into every private cluster\n",
     `${usageLine}\n`,
     ...sections,
+    ...(brief.length > 0 ? [`Other commands:\n${brief.join("")}`] : []),
     `${options.trim().replace(/ +$/gm, "")}\n`,
-    `Examples:\n${examples.map(([line, does]) => `  ${line}\n      ${does}\n`).join("")}`,
-    "postern COMMAND --help tells more about a command.\n",
+    `More help:\n${examples.map(([line, does]) => `  ${line.padEnd(24)}  ${does}\n`).join("")}`,
   ].join("\n");
+}
+
+/** The page of `postern help compat`: each spelling of another program with its summary and postern's own spelling. */
+export function compatPage(groups: readonly CommandGroup[], width: number): string {
+  const sections = withCommands(groups, ({ replacement }) => replacement !== undefined).map(
+    ({ title, commands }) => {
+      const lines = commands.map(({ name, summary, replacement = "" }) =>
+        `  ${name}\n      ${summary}\n      Same as: ${replacement}\n`
+      );
+      return `${title}:\n${lines.join("")}`;
+    },
+  );
+  const about = "These commands keep the spellings of other programs, for scripts and habits. " +
+    "postern COMMAND --help describes each of them.";
+  return [`${wrapped(about.split(" "), width)}\n`, ...sections].join("\n");
+}
+
+/** The groups with the commands that `isWanted` accepts, without empty groups. */
+function withCommands(
+  groups: readonly CommandGroup[],
+  isWanted: (command: Command) => boolean,
+): readonly CommandGroup[] {
+  return groups.map((group) => ({ ...group, commands: group.commands.filter(isWanted) })).filter(
+    ({ commands }) => commands.length > 0,
+  );
 }
 
 const usageLine = "Usage: postern [GLOBAL OPTIONS] COMMAND [ARGUMENTS]";
 
 const examples: readonly Example[] = [
-  ["postern demo --once", "shows a door at work, in this process only"],
-  ["postern proxy --route .example.net=proxy:http://127.0.0.1:3128", "opens a door on localhost:12000"],
-  ["postern explain db.example.net:5432", "says where a connection would go, and why"],
-  ['eval "$(postern env)"', "points the programs of this shell at the door"],
+  ["postern demo --once", "Run a self-contained simulation"],
+  ["postern COMMAND --help", "Describe one command"],
+  ["postern help compat", "List the spellings of kharon and kubevpn"],
 ];
 
-/** Other tools' -v N. */
+/** Rejects `-v N`, which other programs accept. */
 function demandNoLevel(words: readonly string[], name: string): void {
   const isLevel = (word: string, at: number) =>
     isNumber(word) && ["-v", "--verbose", "--verbosity"].includes(words[at - 1] ?? "");
@@ -125,7 +180,7 @@ function demandNoLevel(words: readonly string[], name: string): void {
 
 function withLevel(message: string): PosternError {
   return new PosternError("usage", message, {
-    hint: "-v takes no number: repeat it (-v -v), or write --log-level debug",
+    hint: "repeat -v instead of giving it a number (-v -v), or use --log-level debug",
   });
 }
 

@@ -12,24 +12,24 @@ import { words } from "./options.ts";
 
 const shells = ["bash", "zsh", "fish", "powershell", "pwsh", "nu"] as const;
 
-/** `postern completion SHELL`: the script that a shell loads, and what that script asks at every Tab. */
+/** `postern completion SHELL`: prints the script for a shell, and answers that script at every Tab. */
 export function completionCommand(groups: () => readonly CommandGroup[]): Command {
   const printsScript = defineCommand({
     name: "completion",
-    summary: "prints a script that completes postern's words in a shell",
+    summary: "Print a shell completion script",
     description:
-      "Shells: bash, zsh, fish, powershell (or pwsh) and nu. The script asks postern itself at every Tab, " +
-      "so that it stays right after an upgrade.",
+      "Supports bash, zsh, fish, powershell (or pwsh) and nu. The script asks postern at every Tab, so it " +
+      "still works after an upgrade.",
     examples: [
-      ['eval "$(postern completion bash)"', "in ~/.bashrc"],
-      ['eval "$(postern completion zsh)"', "in ~/.zshrc, after compinit"],
-      ["postern completion fish | source", "in ~/.config/fish/config.fish"],
-      ["postern completion powershell | Out-String | Invoke-Expression", "in $PROFILE"],
-      ["postern completion nu | save -f postern.nu; source postern.nu", "in Nushell"],
+      ['eval "$(postern completion bash)"', "In ~/.bashrc"],
+      ['eval "$(postern completion zsh)"', "In ~/.zshrc, after compinit"],
+      ["postern completion fish | source", "In ~/.config/fish/config.fish"],
+      ["postern completion powershell | Out-String | Invoke-Expression", "In $PROFILE"],
+      ["postern completion nu | save -f postern.nu; source postern.nu", "In Nushell"],
     ],
     parser: object({
       shell: argument(choice(shells, { metavar: "SHELL" }), {
-        description: words(`One of ${shells.join(", ")}.`),
+        description: words(`Shell: ${shells.join(", ")}.`),
       }),
     }),
     async run({ shell }, { terminal }) {
@@ -47,13 +47,13 @@ export function completionCommand(groups: () => readonly CommandGroup[]): Comman
   };
 }
 
-/** The script that a shell loads, which packages bring too. */
+/** The completion script of a shell; packages contain it too. */
 export async function completionScript(shell: (typeof shells)[number]): Promise<string> {
   const script = (await completionOf(shell)).generateScript("postern", ["completion", shell]);
   return script.endsWith("\n") ? script : `${script}\n`;
 }
 
-/** Answers a shell that wants to know what may follow the words typed so far; the last one is being typed. */
+/** Prints the suggestions for the last word of `typed`, which may be incomplete. */
 async function suggest(
   shell: string,
   typed: readonly string[],
@@ -73,8 +73,8 @@ function suggestions(typed: readonly string[], groups: readonly CommandGroup[]):
     const command = commands.find((candidate) => candidate.name === name);
     if (!command) return [];
     const all = parsedWords(line);
-    const { parser, words, besides } = command.completing?.(all) ?? { ...command, words: all, besides: [] };
-    return [...startingWith(current, besides), ...suggestSync(parser, nonEmpty(words, current))];
+    const { parser, words, more } = command.completing?.(all) ?? { ...command, words: all, more: [] };
+    return [...startingWith(current, more), ...suggestSync(parser, nonEmpty(words, current))];
   }
   const options = suggestSync(globalOptions, nonEmpty(own, current));
   if (line.awaitsValue) return options;
@@ -90,7 +90,7 @@ function startingWith(
   );
 }
 
-/** The words as the parser's type wants them: never none. */
+/** The words in the type that the parser expects: a list with at least one element. */
 function nonEmpty(words: readonly string[], last: string): readonly [string, ...string[]] {
   const [first, ...more] = words;
   return first === undefined ? [last] : [first, ...more, last];
@@ -104,7 +104,7 @@ async function completionOf(shell: string) {
   const { bash, fish, nu, pwsh, zsh } = await import("@optique/core/completion");
   const known = { bash, fish, nu, pwsh, powershell: pwsh, zsh }[shell];
   if (known) return known;
-  throw new PosternError("usage", `Cannot complete for "${shell}": no such shell`, {
-    hint: `one of ${shells.join(", ")}`,
+  throw new PosternError("usage", `Cannot complete for "${shell}": unknown shell`, {
+    hint: `use one of ${shells.join(", ")}`,
   });
 }

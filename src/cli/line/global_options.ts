@@ -8,34 +8,38 @@ import { optionNames } from "../../permissions/mod.ts";
 import type { World } from "../../world/mod.ts";
 import { pathValue } from "./options.ts";
 
-/** What the options that every command takes have said. */
+/** The values of the global options. */
 export interface Globals {
-  /** The configuration file that was named; undefined for the usual one. */
+  /** The path from `--config`; undefined for the default configuration file. */
   readonly config: string | undefined;
   readonly logFormat: "text" | "json";
   readonly verbosity: number;
   readonly logLevel: LogLevel | undefined;
-  /** The log as asked for; `level` stands where neither --log-level nor -v does. */
+  /** Creates the log; `level` is the default when the line has neither `--log-level` nor `-v`. */
   createLog(world: World, options: { level: "info" | "warn"; write: (line: string) => void }): Log;
 }
 
-/** Options that stand before or after the name of any command. */
+/** The options that every command accepts, before or after its name. */
 export const globalOptions = group(
   "Global options",
   map(
     object({
       config: optional(option(optionNames.config, pathValue("FILE"), {
-        description: message`The configuration file (else POSTERN_CONFIG, else the usual place).`,
+        description:
+          message`Configuration file (default: $POSTERN_CONFIG, else postern/config.yaml in your configuration directory).`,
       })),
       logLevel: optional(
         option(optionNames.logLevel, choice(["debug", "info", "warn", "error"], { metavar: "LEVEL" }), {
-          description: message`The least severe lines to log: debug, info, warn or error.`,
+          description:
+            message`Minimum level to log: debug, info, warn or error (default: warn; info for proxy, konnectivity, egress).`,
         }),
       ),
       logFormat: optional(option(optionNames.logFormat, choice(["text", "json"], { metavar: "FORMAT" }), {
-        description: message`How to write log lines: text or json.`,
+        description: message`Format of log lines: text or json (default: text).`,
       })),
-      verbose: multiple(flag(...optionNames.verbose, { description: message`Log more; may be repeated.` })),
+      verbose: multiple(
+        flag(...optionNames.verbose, { description: message`Lower the log level by one step; repeatable.` }),
+      ),
     }),
     ({ config, logLevel, logFormat = "text", verbose }): Globals => ({
       config,

@@ -6,30 +6,30 @@ import { parseDuration } from "../../config/mod.ts";
 import { optionNames } from "../../permissions/mod.ts";
 import type { ArgumentParser } from "./command.ts";
 
-/** How a list is written: for people, or for programs. */
+/** The format of a command's output. */
 export type OutputFormat = "table" | "json" | "yaml";
 
-/** `--id ID`, the instance that is meant; undefined where the person names none. */
+/** `--id ID`; undefined when the command line has no `--id`. */
 export function instanceOption(
-  about = "The instance (default: default).",
+  about = "Instance ID (default: default).",
 ): ArgumentParser<string | undefined> {
   return optional(option(optionNames.id, string({ metavar: "ID" }), { description: words(about) }));
 }
 
-/** `-o`, `--output`: how to write a list. */
+/** `-o`, `--output`. */
 export function outputOption<const F extends OutputFormat>(
   formats: readonly F[],
   standard: NoInfer<F>,
 ): ArgumentParser<F> {
   return withDefault(
     option("-o", "--output", choice(formats, { metavar: "FORMAT" }), {
-      description: words(`How to write it: ${listed(formats)} (default: ${standard}).`),
+      description: words(`Output format: ${listed(formats)} (default: ${standard}).`),
     }),
     standard,
   );
 }
 
-/** A whole number. One that is too large to be counted with is told by what may stand there, like any other. */
+/** A whole number. A number beyond the safe integers gets the same error as any other number out of range. */
 export function wholeNumber(
   { metavar, min, max = Number.MAX_SAFE_INTEGER }: {
     readonly metavar: "N" | "NUMBER" | "PORT" | "SECONDS";
@@ -42,7 +42,7 @@ export function wholeNumber(
   return integer({ metavar, min, max, errors: { unsafeInteger } });
 }
 
-/** A value such as `3m` or `1m30s`, in milliseconds. */
+/** A duration such as `3m` or `1m30s`, in milliseconds. */
 export function durationValue(): ValueParser<"sync", number> {
   return {
     mode: "sync",
@@ -53,14 +53,14 @@ export function durationValue(): ValueParser<"sync", number> {
       if (value !== undefined && value > 0) return { success: true, value };
       return {
         success: false,
-        error: message`${text(`"${shortened(input)}" is no duration, write for example 3m or 1m30s`)}`,
+        error: message`${text(`"${shortened(input)}" is not a duration; write it like 3m or 1m30s`)}`,
       };
     },
     format: (value) => `${value}ms`,
   };
 }
 
-/** The same, or 0 for never. */
+/** A duration, or 0 for never. */
 export function durationOrNever(): ValueParser<"sync", number> {
   const duration = durationValue();
   return {
@@ -70,8 +70,8 @@ export function durationOrNever(): ValueParser<"sync", number> {
 }
 
 /**
- * A path, completed as the shell does it. The one of `@optique/run` loads node's file system for checks that we
- * never ask for: some 20 ms of `postern --help`.
+ * A path that the shell completes. The path type of `@optique/run` adds about 20 ms to `postern --help`: it loads
+ * node's file system for checks that postern does not use.
  */
 export function pathValue(metavar: "PATH" | "FILE"): ValueParser<"sync", string> {
   return {
@@ -97,7 +97,7 @@ export function pathValue(metavar: "PATH" | "FILE"): ValueParser<"sync", string>
   };
 }
 
-/** A description as the parser wants it, from a plain sentence. */
+/** Turns a plain sentence into a description for the parser. */
 export function words(sentence: string): Message {
   return [text(sentence)];
 }

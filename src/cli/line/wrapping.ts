@@ -3,10 +3,10 @@ import type { SignalName, World } from "../../world/mod.ts";
 import type { Command } from "./command.ts";
 import { reportError } from "../output/report_error.ts";
 
-/** What 126 and 127 mean to a shell is told by the program that could not be started. */
+/** Shells use 126 and 127 for a program that they cannot start; 125 is free for postern's failures. */
 const ownFailure = 125;
 
-/** A command that answers the exit code of another program: a failure of its own has one that programs rarely have. */
+/** A command that returns another program's exit code, and 125 when postern itself fails. */
 export function wrapping(command: Command): Command {
   return {
     ...command,
@@ -31,8 +31,8 @@ const fatal: readonly (readonly [SignalName, number])[] = [
 ];
 
 /**
- * Keeps signals from ending us before what we made is taken away. Its own signal ends at the first of them, with the
- * exit code that a shell has for it; a program that runs meanwhile is told of them by `Process.attached`.
+ * Catches signals so that postern can remove its temporary files before it exits. The first signal aborts `signal`
+ * with the exit code that shells use for it. `Process.attached` forwards signals to a running program.
  */
 export class SignalGuard implements Disposable {
   readonly #controller = new AbortController();

@@ -9,18 +9,18 @@ import { words } from "../line/options.ts";
 /** `postern cleanup`. */
 export default defineCommand({
   name: "cleanup",
-  summary: "removes what a door that was killed has left",
+  summary: "Clean up after a killed instance",
   description:
-    "Sockets and locks of doors that are dead, and files that dns --apply has written for a door that answers no " +
-    "more. What a running door needs stays. For the files of the system it has to be run as root.",
-  examples: [["postern cleanup", "needs no running door"], [
+    "Removes the sockets and locks of dead instances, and the files that postern dns --apply wrote for an instance " +
+    "that no longer answers. Keeps the files of running instances. Only root can remove the system's files.",
+  examples: [["postern cleanup", "Remove your files"], [
     "sudo postern cleanup",
-    "files of the system too",
-  ], ["postern cleanup --learned", "after a cluster has been replaced at the same address"]],
+    "Remove the system's files too",
+  ], ["postern cleanup --learned", "Forget a cluster that was replaced at the same address"]],
   parser: object({
     learned: option("--learned", {
       description: words(
-        "Forget what postern has learned of clusters: their networks, namespaces and Services.",
+        "Delete what postern learned about clusters: networks, namespaces and Services.",
       ),
     }),
   }),
@@ -29,7 +29,7 @@ export default defineCommand({
     const { forgetLearned } = await import("../../plan/mod.ts");
     if (learned) {
       const count = await forgetLearned(world);
-      await world.terminal.err(`postern: forgot ${counted(count, "cluster")}\n`);
+      await world.terminal.err(`postern: deleted the learned state of ${counted(count, "cluster")}\n`);
       return;
     }
     try {

@@ -11,45 +11,44 @@ import { formatValue, printValue } from "../output/print_value.ts";
 /** `postern config check|show|schema|init`. */
 export default defineCommand({
   name: "config",
-  summary: "checks, shows, describes or starts the configuration",
+  summary: "Check, print or create the configuration",
   description: "The configuration is --config FILE, else $POSTERN_CONFIG, else postern/config.yaml in your " +
     "configuration directory.",
   examples: [
-    ["postern config init", "writes a first configuration, with explanations"],
-    ["postern config check", "every problem at once, as FILE:LINE:COLUMN: PATH: what is wrong"],
-    ["postern config show", "what is in force, with secrets masked"],
-    ["postern config schema > postern.schema.json", "the JSON Schema, for an editor"],
+    ["postern config init", "Write a first configuration with explanations"],
+    ["postern config check", "Print all problems, each with file, line and column"],
+    ["postern config show", "Print the configuration with secrets masked"],
+    ["postern config schema > postern.schema.json", "Save the JSON Schema for an editor"],
   ],
   parser: or(
     command(
       "check",
       object({ action: constant("check"), output: outputOption(["table", "json", "yaml"], "table") }),
       {
-        brief: words("Reports every problem, and starts nothing."),
+        brief: words("Print all problems without starting anything."),
         description: words(
-          "Reports every problem as FILE:LINE:COLUMN: PATH: what is wrong; the exit code is 4 if there is one. " +
-            "What the ssh configuration asks for and postern does not do is a warning: the door starts without " +
-            "that transport.",
+          "Prints each problem as FILE:LINE:COLUMN: PATH: PROBLEM; the exit code is 4 if there is one. Unsupported " +
+            "options in the ssh configuration are warnings: postern starts without that transport.",
         ),
       },
     ),
     command("show", object({ action: constant("show"), output: outputOption(["json", "yaml"], "yaml") }), {
-      brief: words("Prints what is in force, with secrets masked."),
+      brief: words("Print the configuration with secrets masked."),
       description: words(
-        "Prints the configuration as it is written, with secrets masked; the reference has the defaults.",
+        "Prints the configuration file with secrets masked and without defaults; the reference lists the defaults.",
       ),
     }),
     command("schema", object({ action: constant("schema") }), {
-      brief: words("Prints the JSON Schema of the configuration."),
-      description: words("Prints the JSON Schema of the configuration, for editors and checkers."),
+      brief: words("Print the JSON Schema of the configuration."),
+      description: words("Prints the JSON Schema of the configuration, for editors and validators."),
     }),
     command("init", object({ action: constant("init") }), {
-      brief: words("Writes a first configuration; never replaces one."),
+      brief: words("Write a first configuration; never overwrites a file."),
       description: words(
-        "Writes a first configuration with explanations, and its schema beside it; never replaces one.",
+        "Writes a first configuration with explanations, and its schema next to it; never overwrites a configuration.",
       ),
     }),
-    { errors: { noMatch: words("Say what to do: check, show, schema or init.") } },
+    { errors: { noMatch: words("Missing argument: check, show, schema or init.") } },
   ),
   async run(values, world, context) {
     if (values.action === "check") await check(values.output, world, context);
@@ -75,7 +74,7 @@ async function check(
   }
   if (errors.length > 0) {
     throw new PosternError("config", `Cannot use "${file}": ${counted(errors.length, "problem")}`, {
-      hint: "postern config schema prints what may stand where",
+      hint: "print the valid settings with postern config schema",
     });
   }
   if (output === "table") {
@@ -85,8 +84,8 @@ async function check(
       : `, but ${counted(unusable.length, "transport")} cannot be used: ${unusable.join(", ")}`;
     await world.terminal.err(
       path === undefined
-        ? `postern: there is no "${file}": the defaults are fine\n`
-        : `postern: "${file}" is fine${printableLines(except)}\n`,
+        ? `postern: "${file}" does not exist: postern uses the defaults\n`
+        : `postern: "${file}" is valid${printableLines(except)}\n`,
     );
   }
 }
@@ -106,17 +105,17 @@ async function init(world: World, { globals }: RunContext): Promise<void> {
   const { files, terminal } = world;
   const path = configPath(world, globals.config);
   if (await files.info(path)) {
-    throw new PosternError("config", `Cannot write "${path}": it exists already`, {
+    throw new PosternError("config", `Cannot write "${path}": the file exists`, {
       exit: 1,
-      hint: "edit it, or name another file with --config FILE",
+      hint: "edit it, or choose another file with --config FILE",
     });
   }
   const directory = directoryOf(path);
   if (!await files.info(directory)) await files.privateDirectory(directory);
   await files.replace(path, starterConfig);
-  const beside = `${directory}/postern.schema.json`;
-  await files.replace(beside, await formatValue(await configSchema(), "json"), { mode: 0o644 });
+  const schemaFile = `${directory}/postern.schema.json`;
+  await files.replace(schemaFile, await formatValue(await configSchema(), "json"), { mode: 0o644 });
   await terminal.err(
-    `postern: wrote "${path}" and "${beside}"\npostern: next: edit it, then run postern config check\n`,
+    `postern: wrote "${path}" and "${schemaFile}"\npostern: next: edit it, then run postern config check\n`,
   );
 }

@@ -9,25 +9,25 @@ import { words } from "../line/options.ts";
 /** `postern demo`. */
 export default defineCommand({
   name: "demo",
-  summary: "shows a door at work in a private little world",
+  summary: "Run a self-contained simulation",
   description:
-    "Everything runs in this one process and on this machine only: hidden web sites that only the far side can " +
-    "reach, a proxy and an ssh server that lead there, and a door in front with a rule for each. It tries the door " +
-    "by every protocol, checks the answers, and on a terminal leaves the door open for you to try, until Ctrl-C. " +
-    "Keys and ssh configuration are made for the run and in memory only: yours are neither read nor written.",
+    "Runs in one process on this machine: hidden websites, a proxy and an ssh server that can reach them, and an " +
+    "instance with a rule for each. postern connects with every protocol, checks the answers, and on a terminal " +
+    "keeps the instance running for you until Ctrl-C. Keys and ssh configuration exist only in memory; postern " +
+    "neither reads nor writes yours.",
   examples: [
-    ["postern demo", "shows the door working, then leaves it open"],
-    ["postern demo --once", "shows it and ends"],
-    ["postern demo --listen localhost:12000", "stays open without a terminal too"],
+    ["postern demo", "Run the checks, then keep the instance running"],
+    ["postern demo --once", "Run the checks and exit"],
+    ["postern demo --listen localhost:12000", "Keep running even without a terminal"],
   ],
   parser: object({
-    once: option("--once", { description: words("Ends when all has been tried.") }),
+    once: option("--once", { description: words("Exit after the checks.") }),
     listen: optional(option("--listen", string({ metavar: "ADDR:PORT" }), {
-      description: words("Where the door listens (default: any free port)."),
+      description: words("Listen address of the instance (default: a free port)."),
     })),
   }),
   async run({ once, listen }, world, { signal, version }) {
-    // An address that cannot be read is a mistake in the command, not in the configuration that the demo makes of it.
+    // Reports an invalid address as wrong usage, not as a problem in the demo's configuration.
     if (listen !== undefined) parseListenAddress(listen);
     const { runDemo } = await import("../../demo/mod.ts");
     await runDemo(world, { once, version, ...(listen === undefined ? {} : { listen }) }, { signal });

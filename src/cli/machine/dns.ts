@@ -15,39 +15,41 @@ const systems: readonly DnsSystem[] = ["systemd-resolved", "macos", "nrpt"];
 /** `postern dns`. */
 export default defineCommand({
   name: "dns",
-  summary: "has the system ask the door's DNS for the names that are its own",
+  summary: "Make the system's resolver use postern's DNS server",
   description:
-    "A door with listen.dns answers DNS for the names of clusters and of dns.domains, and for no others. --print shows " +
-    "what makes a system ask it for those, --apply writes that, and --undo takes it away again; both need to be root. " +
-    "The domains and the address are those of the running door, else of the configuration.",
+    "An instance with listen.dns answers DNS queries for the names of clusters and of dns.domains only. --print shows " +
+    "the resolver settings for these domains, --apply writes them, and --undo removes them; the last two require " +
+    "root. The domains and the address come from the running instance, or else from the configuration.",
   examples: [
-    ["postern dns --print systemd-resolved", "the file that systemd-resolved reads"],
+    ["postern dns --print systemd-resolved", "Print the file for systemd-resolved"],
     [
       "sudo postern dns --apply --server 127.0.0.1:1053 --domain corp.example.net",
-      "no configuration is read",
+      "Send one domain to the DNS server at this address",
     ],
-    ["sudo postern dns --undo", "as it was before"],
+    ["sudo postern dns --undo", "Remove the settings"],
   ],
   parser: object({
     print: optional(option("--print", choice(systems, { metavar: "SYSTEM" }), {
       description: words(
-        "Prints what to write for systemd-resolved, macos or nrpt (Windows), and changes nothing.",
+        "Print the settings for systemd-resolved, macos or nrpt (Windows), without applying them.",
       ),
     })),
-    apply: option("--apply", { description: words("Writes it, and has the system read it.") }),
-    undo: option("--undo", { description: words("Removes what --apply wrote, and nothing else.") }),
+    apply: option("--apply", { description: words("Write the settings and reload the system's resolver.") }),
+    undo: option("--undo", { description: words("Remove only what --apply wrote.") }),
     server: optional(option("--server", string({ metavar: "ADDR:PORT" }), {
-      description: words("Where the door answers DNS, instead of asking it."),
+      description: words("Address of the instance's DNS server (default: ask the instance)."),
     })),
     domains: multiple(option("--domain", string({ metavar: "DOMAIN" }), {
-      description: words("A domain to ask it for, instead of all that are its own."),
+      description: words(
+        "Domain to send to the DNS server; repeatable (default: all domains of the instance).",
+      ),
     })),
     id: instanceOption(),
   }),
   async run({ print, apply, undo, server, domains, id = "default" }, world, context) {
     if ([print !== undefined, apply, undo].filter(Boolean).length !== 1) {
-      throw new PosternError("usage", "Cannot tell what to do: name one of --print, --apply and --undo", {
-        hint: "see first what would be written: postern dns --print systemd-resolved",
+      throw new PosternError("usage", "Cannot set up DNS: use exactly one of --print, --apply and --undo", {
+        hint: "look at the settings first: postern dns --print systemd-resolved",
       });
     }
     const { applyCommand, applyDns, undoDns } = await import("../../resolver/mod.ts");
@@ -91,12 +93,12 @@ async function delegationOf(
   });
 }
 
-/** What is written here ends up in files of the system. */
+/** Checks a domain strictly: the name goes into system files. */
 function domainOf(text: string, isDomain: (text: string) => boolean): string {
   const name = text.toLowerCase().replace(/^[~.]+|\.$/g, "");
   if (isDomain(name)) return name;
-  throw new PosternError("usage", `Cannot use "${text.slice(0, 100)}" as a domain`, {
-    hint: "write for example --domain corp.example.net",
+  throw new PosternError("usage", `Cannot use "${text.slice(0, 100)}" as a domain: invalid DNS name`, {
+    hint: "use, for example, --domain corp.example.net",
   });
 }
 
@@ -108,8 +110,8 @@ function serverOf(
   if (isOwn(server)) return server;
   throw new PosternError(
     "usage",
-    `Cannot use "${text.slice(0, 100)}" as the door's DNS: it is no loopback address`,
-    { hint: "write for example --server 127.0.0.1:1053" },
+    `Cannot use "${text.slice(0, 100)}" as the DNS server: not a loopback address`,
+    { hint: "use, for example, --server 127.0.0.1:1053" },
   );
 }
 
@@ -123,7 +125,7 @@ async function printFor(
   if (system === "nrpt") {
     const { make, undo } = nrptCommands(delegation);
     await world.terminal.out(
-      [...make, "# To undo it:", ...undo.map((line) => `# ${line}`)].join("\n") + "\n",
+      [...make, "# To undo:", ...undo.map((line) => `# ${line}`)].join("\n") + "\n",
     );
     return;
   }
@@ -132,7 +134,7 @@ async function printFor(
   await world.terminal.out(files.map(({ path, content }) => `# ${path}\n${content}`).join("\n"));
 }
 
-/** What only root may do says who has to run what. */
+/** Adds the command to run as root to a permission error. */
 async function asRoot<T>(work: () => Promise<T>, command: string): Promise<T> {
   try {
     return await work();

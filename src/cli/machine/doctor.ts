@@ -11,25 +11,25 @@ import { type Paint, paintFor } from "../output/paint.ts";
 import { printValue } from "../output/print_value.ts";
 import { printable } from "../output/printable.ts";
 
-/** The exit code of a check that found something wrong. */
+/** The exit code of a check that found a problem. */
 const foundFailure = 7;
 
 /** `postern doctor`. */
 export default defineCommand({
   name: "doctor",
-  summary: "checks the surroundings: configuration, ssh, ports, proxies, clock",
+  summary: "Check the configuration, ssh, ports, proxies and clock",
   description:
-    "Each line is one check; what is not in order comes with the next thing to do. The exit code is 7 when " +
-    "a check failed and 4 when the configuration cannot be read; warnings do not count.",
+    "Prints one line per check, with a hint for each problem. The exit code is 7 when a check failed and 4 when the " +
+    "configuration cannot be read; warnings do not change it.",
   examples: [
-    ["postern doctor -o json", "for programs"],
-    ["postern doctor --url https://console.example.net/", "whether NO_PROXY is right about a page"],
+    ["postern doctor -o json", "Print JSON for programs"],
+    ["postern doctor --url https://console.example.net/", "Check whether NO_PROXY is right for a page"],
   ],
   parser: object({
     id: instanceOption(),
     urls: multiple(option("--url", string({ metavar: "URL" }), {
       description: words(
-        "Asks for it with and without the proxy of the environment, and compares with NO_PROXY; may be repeated.",
+        "Fetch URL with and without the environment's proxy, and compare the result with NO_PROXY; repeatable.",
       ),
     })),
     output: outputOption(["table", "json", "yaml"], "table"),
@@ -40,7 +40,7 @@ export default defineCommand({
     if (wrong !== undefined) {
       throw new PosternError(
         "usage",
-        `Cannot ask for "${maskedUrl(wrong.slice(0, 100))}": it is no web address`,
+        `Cannot fetch "${maskedUrl(wrong.slice(0, 100))}": not a web address`,
         {
           hint: "write it as https://HOST/PATH",
         },

@@ -6,9 +6,9 @@ import { printValue } from "../output/print_value.ts";
 /** `postern version`. */
 export default defineCommand({
   name: "version",
-  summary: "prints the version",
-  description: "postern --version prints the same line. With -o json it also tells what it was made for.",
-  examples: [["postern version -o json", "for programs"]],
+  summary: "Print the version",
+  description: "postern --version prints the same line. With -o json, postern also prints its platform.",
+  examples: [["postern version -o json", "Print JSON for programs"]],
   parser: object({ output: outputOption(["table", "json", "yaml"], "table") }),
   async run({ output }, world, { version }) {
     const { platform, arch, isCompiled } = world.process;

@@ -4,7 +4,7 @@ import type { Paint } from "./paint.ts";
 import { printable } from "./printable.ts";
 import { type Column, table } from "./table.ts";
 
-/** What `status` shows of the hosts that transports go through, and what would help where they fail. */
+/** The tables of hops and clusters in `status`, with hints for transports that fail. */
 export function chainsText(
   transports: Status["transports"],
   { paint, now }: { readonly paint: Paint; readonly now: number },
@@ -19,7 +19,7 @@ export function chainsText(
   return `${chains}${clustersText(transports, paint)}${hints.length === 0 ? "" : `\n${hints.join("")}`}`;
 }
 
-/** The clusters that are in use; nothing where there are none. */
+/** The table of clusters in use; empty without any. */
 function clustersText(transports: Status["transports"], paint: Paint): string {
   const rows = transports.flatMap(({ name, clusters = [] }) =>
     clusters.map((cluster, at): ClusterRow => ({ transport: at === 0 ? name : "", ...cluster }))

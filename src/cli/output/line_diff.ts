@@ -1,11 +1,11 @@
-/** How many lines stand around a change. */
+/** The number of context lines around a change. */
 const around = 3;
-/** Above this many pairs of lines that differ the two sides are shown whole. */
+/** Above this many pairs of differing lines, the diff shows both sides whole. */
 const mostPairs = 4_000_000;
 
 type Change = { readonly sign: " " | "-" | "+"; readonly text: string };
 
-/** What makes one text of the other, as `diff -u` shows it, without the names; empty where they are equal. */
+/** The difference of two texts as in `diff -u`, without file names; empty for equal texts. */
 export function lineDiff(before: string, after: string): string[] {
   const changes = changesOf(before.split("\n"), after.split("\n"));
   const near = changes.map((_, at) =>
@@ -39,7 +39,7 @@ function heading(run: readonly Change[], left: number, right: number): string {
   return `@@ -${left},${count("+")} +${right},${count("-")} @@`;
 }
 
-/** The longest common lines stay: a table over what is between the common beginning and the common end. */
+/** Compares by longest common subsequence, after removing the common start and end. */
 function changesOf(before: readonly string[], after: readonly string[]): Change[] {
   let start = 0;
   while (start < before.length && start < after.length && before[start] === after[start]) start++;
@@ -60,7 +60,7 @@ function middleOf(before: readonly string[], after: readonly string[]): Change[]
   const all = (sign: "-" | "+", lines: readonly string[]) => lines.map((text): Change => ({ sign, text }));
   if (before.length * after.length > mostPairs) return [...all("-", before), ...all("+", after)];
   const width = after.length + 1;
-  // How many lines are common from here on.
+  // The length of the longest common subsequence from each pair of lines to the end.
   const common = new Uint32Array((before.length + 1) * width);
   const at = (left: number, right: number) => common[left * width + right] ?? 0;
   for (let left = before.length - 1; left >= 0; left--) {

@@ -1,7 +1,7 @@
 import { LineWriter } from "../../core/mod.ts";
 import type { World } from "../../world/mod.ts";
 
-/** A log that is appended to a file instead of being written to stderr. Disposing writes what is left. */
+/** Appends log lines to a file. Disposing writes the queued lines and closes the file. */
 export async function logToFile(
   { files, clock }: World,
   path: string,

@@ -1,6 +1,6 @@
 import type { World } from "../../world/mod.ts";
 
-/** Colours for one output stream; all of them leave the text alone where it is no terminal. */
+/** Colors for one output stream; without a terminal they do not change the text. */
 export interface Paint {
   readonly bold: (text: string) => string;
   readonly dim: (text: string) => string;
@@ -10,7 +10,7 @@ export interface Paint {
   readonly inverse: (text: string) => string;
 }
 
-/** The colours for an output: none unless it is a terminal and NO_COLOR is unset or empty. */
+/** The colors for an output: none unless the output is a terminal and NO_COLOR is unset or empty. */
 export function paintFor({ terminal, process }: World, output: "out" | "err"): Paint {
   const isTerminal = output === "out" ? terminal.isOutput : terminal.isErrorOutput;
   const isPlain = !isTerminal || (process.env("NO_COLOR") ?? "") !== "";

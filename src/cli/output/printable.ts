@@ -1,4 +1,4 @@
-/** What a client or a file said, made harmless: a control character could take over the terminal. */
+/** Escapes control characters in text from clients and files: they could control the terminal. */
 export function printable(text: string): string {
   return text.replace(
     /[\p{Cc}\u200e\u200f\u2028-\u202e\u2066-\u2069]/gu,
@@ -6,7 +6,7 @@ export function printable(text: string): string {
   );
 }
 
-/** The same for a text of several lines, which keep their ends. */
+/** Like `printable`, but keeps line breaks. */
 export function printableLines(text: string): string {
   return text.split("\n").map(printable).join("\n");
 }

@@ -1,6 +1,6 @@
 import type { World } from "../../world/mod.ts";
 
-/** How far something has come, on the last line of a terminal; nothing at all where stderr is none. */
+/** A progress line at the bottom of a terminal; prints nothing when stderr is not a terminal. */
 export class Progress implements AsyncDisposable {
   readonly #terminal: World["terminal"];
   #isShown = false;
@@ -9,15 +9,15 @@ export class Progress implements AsyncDisposable {
     this.#terminal = terminal;
   }
 
-  /** Shows a text in the place of the one before. */
+  /** Replaces the progress line. */
   async show(text: string): Promise<void> {
     if (!this.#terminal.isErrorOutput) return;
-    // A line that wraps could not be taken back.
+    // A wrapped line could not be cleared.
     await this.#terminal.err(`\r${text.slice(0, Math.max(10, this.#terminal.columns - 1))}\x1b[K`);
     this.#isShown = true;
   }
 
-  /** Takes it away, so that something else can be written there. */
+  /** Clears the line so that other output can follow. */
   async clear(): Promise<void> {
     if (!this.#isShown) return;
     await this.#terminal.err("\r\x1b[K");

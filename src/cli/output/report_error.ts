@@ -3,7 +3,7 @@ import type { World } from "../../world/mod.ts";
 import { paintFor } from "./paint.ts";
 import { printableLines } from "./printable.ts";
 
-/** Tells a person what went wrong and what to try next; the answer is the exit code. An interruption is told by silence. */
+/** Prints an error with its hint and returns the exit code. Prints nothing for an interrupt. */
 export async function reportError(
   error: unknown,
   world: World,
@@ -13,7 +13,9 @@ export async function reportError(
   if (known.code === "cancelled") return exitCode(known);
   const { bold, red } = paintFor(world, "err");
   const hint = known.hint ??
-    (known.code === "internal" ? "run it again with --log-level debug and report what it prints" : undefined);
+    (known.code === "internal"
+      ? "run the command again with --log-level debug and report its output"
+      : undefined);
   const lines = [`${bold("postern:")} ${red("error:")} ${printableLines(describe(known))}`];
   if (hint !== undefined) lines.push(`${bold("postern:")} hint: ${printableLines(hint)}`);
   if (showStack) lines.push(...stacks(error));

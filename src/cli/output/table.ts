@@ -1,14 +1,14 @@
 import { printable } from "./printable.ts";
 
-/** One column of a table: its heading, and what it shows of a row. */
+/** One column of a table: its heading, and the cell for a row. */
 export interface Column<Row> {
   readonly title: string;
   readonly show: (row: Row) => string | number;
-  /** Numbers stand at the right side of their column. */
+  /** Aligns the cells to the right, for numbers. */
   readonly alignRight?: boolean;
 }
 
-/** Lines of columns for a terminal; the last column is never padded. */
+/** Formats rows as aligned columns; never pads the last column. */
 export function table<Row>(
   rows: readonly Row[],
   columns: readonly Column<Row>[],

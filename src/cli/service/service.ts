@@ -14,29 +14,29 @@ import {
 /** `postern service install|uninstall|status`. */
 export default defineCommand({
   name: "service",
-  summary: "installs, removes or shows the door as a service of yours",
+  summary: "Install, remove or show the per-user service",
   description:
-    "install and uninstall are service-install and service-uninstall; status shows what is installed, and what the " +
-    "service manager says of it.",
+    "install and uninstall are also available as service-install and service-uninstall. status shows the installed " +
+    "units and their state in the service manager.",
   examples: [
-    ["postern service install", "the same as postern service-install"],
-    ["postern service status", "what is installed, and whether it runs"],
-    ["postern service uninstall", "the same as postern service-uninstall"],
+    ["postern service install", "Install the service"],
+    ["postern service status", "Show the installed units and their state"],
+    ["postern service uninstall", "Remove the service"],
   ],
   parser: or(
     command("install", merge(object({ action: constant("install") }), installOptions), {
-      brief: words("Writes the files of the service, and starts it."),
-      description: words("The same as service-install."),
+      brief: words("Write the files of the service and start it."),
+      description: words("Same as service-install."),
     }),
     command("uninstall", merge(object({ action: constant("uninstall") }), uninstallOptions), {
-      brief: words("Stops the service, and removes its files."),
-      description: words("The same as service-uninstall."),
+      brief: words("Stop the service and remove its files."),
+      description: words("Same as service-uninstall."),
     }),
     command("status", merge(object({ action: constant("status") }), statusOptions), {
-      brief: words("Shows what is installed, and whether it runs."),
-      description: words("Shows what is installed, and what the service manager says of it."),
+      brief: words("Show the installed units and their state."),
+      description: words("Shows the installed units and their state in the service manager."),
     }),
-    { errors: { noMatch: words("Say what to do: install, uninstall or status.") } },
+    { errors: { noMatch: words("Missing argument: install, uninstall or status.") } },
   ),
   async run(values, world, context) {
     if (values.action === "install") return await install(values, world, context);

@@ -10,37 +10,39 @@ import { printValue } from "../output/print_value.ts";
 import { printableLines } from "../output/printable.ts";
 import { table } from "../output/table.ts";
 
-const yes = option("--yes", { description: words("Does not ask: for scripts.") });
+const yes = option("--yes", { description: words("Skip the confirmation, for scripts.") });
 
-/** What `service install` takes. */
+/** The options of `service install`. */
 export const installOptions = object({
   always: option("--always", {
     description: words(
-      "The door runs from log-in on, and is started again when it fails (the default on macOS).",
+      "Start the instance at login and restart it after a failure (default on macOS).",
     ),
   }),
   onDemand: option("--on-demand", {
-    description: words("The first connection starts it, and it ends when it is idle (the default on Linux)."),
+    description: words(
+      "Start the instance at the first connection and stop it when idle (default on Linux).",
+    ),
   }),
   idleExit: optional(option("--idle-exit", durationOrNever(), {
     description: words(
-      "How long it stays without a connection (default: 3m on demand, else for ever); 0: for ever.",
+      "Stop after this duration without a connection; 0 means never (default: 3m with --on-demand, else 0).",
     ),
   })),
   updateTimer: option("--update-timer", {
-    description: words("Also fetches the catalogue once a day, as long as the stored sign-in is good."),
+    description: words("Also fetch the catalogue once a day while the stored sign-in is valid."),
   }),
-  print: option("--print", { description: words("Prints the files on stdout, and changes nothing.") }),
+  print: option("--print", { description: words("Print the files instead of installing them.") }),
   yes,
 });
 
-/** What `service uninstall` takes. */
+/** The options of `service uninstall`. */
 export const uninstallOptions = object({ yes });
 
-/** What `service status` takes. */
+/** The options of `service status`. */
 export const statusOptions = object({ output: outputOption(["table", "json", "yaml"], "table") });
 
-/** What a person asked of `service install`. */
+/** The parsed options of `service install`. */
 export interface InstallValues {
   readonly always: boolean;
   readonly onDemand: boolean;
@@ -60,9 +62,9 @@ export async function install(
   if (always && onDemand) {
     throw new PosternError(
       "usage",
-      "Cannot use --always and --on-demand together: they are two kinds of service",
+      "Cannot use --always and --on-demand together",
       {
-        hint: "leave one of the two out",
+        hint: "omit one of the two",
       },
     );
   }
@@ -81,16 +83,16 @@ export async function install(
   const tell = teller(world);
   if (plan.problem) {
     if (!values.yes) throw plan.problem;
-    await tell(`note: it will not start as long as this is so: ${plan.problem.message}`);
+    await tell(`note: the service will not start until you fix this: ${plan.problem.message}`);
   }
   if (plan.kubeconfigs !== undefined) {
     await tell(
-      `note: the service keeps KUBECONFIG as it is now: ${plan.kubeconfigs}; to change it, install again`,
+      `note: the service always uses the current KUBECONFIG: ${plan.kubeconfigs}; to change it, install again`,
     );
   }
   const changes = [
     ...plan.files.filter(({ state }) => state !== "same").map(({ path, state }) =>
-      `${state === "new" ? "writes" : "writes anew"} ${path}`
+      `${state === "new" ? "writes" : "replaces"} ${path}`
     ),
     ...plan.removed.map((path) => `removes ${path}`),
     ...[...plan.before, ...plan.after].map((command) => `runs ${command.join(" ")}`),
@@ -107,8 +109,8 @@ export async function install(
   const where = plan.addresses.join(" and ");
   await tell(
     plan.isAlways
-      ? `the door is at ${where}; see it with: postern status`
-      : `the door is at ${where}: the first connection starts it; see it with: postern service status`,
+      ? `the instance listens on ${where}; show it with: postern status`
+      : `the first connection to ${where} starts the instance; show the service with: postern service status`,
   );
   log.debug("service.installed", { files: plan.files.length });
 }
@@ -131,7 +133,7 @@ export async function uninstall(
   await removeService(world, plan, { signal, tell });
 }
 
-/** `postern service status`; the exit code is 3 where nothing is installed. */
+/** `postern service status`; the exit code is 3 when no service is installed. */
 export async function status(
   { output }: { readonly output: "table" | "json" | "yaml" },
   world: World,
@@ -140,8 +142,9 @@ export async function status(
   const { serviceStates } = await import("../../service/mod.ts");
   const states = await serviceStates(world, { signal });
   if (output !== "table") await printValue(world, states, output);
-  else if (states.length === 0) await teller(world)("no service is installed: postern service-install");
-  else {
+  else if (states.length === 0) {
+    await teller(world)("no service is installed; install it with: postern service install");
+  } else {
     await world.terminal.out(table(states, [
       { title: "NAME", show: ({ name }) => name },
       { title: "ENABLED", show: ({ enabled }) => enabled },
@@ -152,7 +155,7 @@ export async function status(
   return states.length === 0 ? 3 : 0;
 }
 
-/** Tells what will be done, and asks unless that is agreed; no is an error. */
+/** Prints the changes and asks for confirmation unless the user agreed already; throws on no. */
 async function confirm(
   changes: readonly string[],
   { isAgreed }: { readonly isAgreed: boolean },
@@ -161,14 +164,14 @@ async function confirm(
 ): Promise<void> {
   if (isAgreed) return;
   await terminal.err(changes.map((line) => `postern: ${printableLines(line)}\n`).join(""));
-  const answer = await terminal.ask({ text: "Do that? [y/N] ", echo: true }, { signal });
+  const answer = await terminal.ask({ text: "Apply these changes? [y/N] ", echo: true }, { signal });
   if (answer === undefined) {
-    throw new PosternError("usage", "Cannot ask whether to do that: there is no terminal", {
-      hint: "agree with --yes",
+    throw new PosternError("usage", "Cannot ask for confirmation: no terminal", {
+      hint: "confirm with --yes",
     });
   }
   if (/^y(es)?$/i.test(answer.trim())) return;
-  throw new PosternError("cancelled", "Cannot go on: you have not agreed", { exit: 1 });
+  throw new PosternError("cancelled", "Cannot continue: not confirmed", { exit: 1 });
 }
 
 function teller({ terminal }: World): (step: string) => Promise<void> {

@@ -1,22 +1,23 @@
 import { type Command, defineCommand } from "../line/command.ts";
 import { install, installOptions } from "./service_actions.ts";
 
-/** `postern service-install`, and kharon's name for it. */
+/** `postern service-install`, and kharon's spelling `postern install`. */
 export const [serviceInstall, kharonInstall] = [installCommand("service-install"), installCommand("install")];
 
 function installCommand(name: string): Command {
   return defineCommand({
     name,
-    summary: name === "install" ? "the same as service-install" : "makes a service of the door, yours alone",
+    summary: "Install postern as a per-user service",
+    ...(name === "install" && { replacement: "postern service install" }),
     description:
-      "Writes units for your own systemd, or an agent for launchd, and starts them. On Linux the first connection " +
-      "starts the door and it ends when it is idle; --always keeps it running. It says what it writes and asks " +
-      "first. Done again it changes only what is different, and a file that postern has not written is left alone.",
+      "Writes systemd user units or a launchd agent and starts them. On Linux, the first connection starts the " +
+      "instance, and postern stops when idle; --always keeps it running. postern lists the changes and asks before " +
+      "it makes them. A second run writes only what differs. postern never replaces a file that it did not write.",
     examples: [
-      [`postern ${name}`, "a door that comes when it is needed"],
-      [`postern ${name} --always`, "a door from log-in on"],
-      [`postern ${name} --print`, "shows the files"],
-      [`postern --config work.yaml ${name} --yes`, "without asking, for another configuration"],
+      [`postern ${name}`, "Start postern on demand"],
+      [`postern ${name} --always`, "Start postern at login"],
+      [`postern ${name} --print`, "Print the files"],
+      [`postern --config work.yaml ${name} --yes`, "Install for another configuration, without confirmation"],
     ],
     parser: installOptions,
     run: install,

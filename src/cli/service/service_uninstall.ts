@@ -4,12 +4,11 @@ import { uninstall, uninstallOptions } from "./service_actions.ts";
 /** `postern service-uninstall`. */
 export default defineCommand({
   name: "service-uninstall",
-  summary: "stops the service and removes its files",
-  description:
-    "Stops what service-install has started, and removes the files that it has written, and no others.",
-  examples: [["postern service-uninstall", "asks first"], [
+  summary: "Stop the service and remove its files",
+  description: "Stops the units that service-install started, and removes only the files that it wrote.",
+  examples: [["postern service-uninstall", "Ask before removing"], [
     "postern service-uninstall --yes",
-    "does not ask",
+    "Remove without confirmation",
   ]],
   parser: uninstallOptions,
   run: uninstall,

@@ -11,27 +11,30 @@ import { type Outcome, WorkQueue, type WorkQueueOptions } from "./work_queue.ts"
 export interface BundleTargetsParts extends Pick<WorkQueueOptions, "clock" | "random"> {
   readonly objects: FencedObjects;
   readonly notes: Notes;
-  /** Writes also what another one owns. */
+  /** Also writes fields that another manager owns. */
   readonly takesOver: boolean;
 }
 
-/** What is kept of a ConfigMap: its text is large, and there are many. */
+/** The kept facts about a ConfigMap. Its text is large, and a cluster has many ConfigMaps. */
 interface Target {
   readonly version: string;
   readonly uid: string;
-  /** Which bundle it has, of those that there were while we looked. */
+  /** The hash of its bundle, if it is the wanted one. */
   readonly has: string | undefined;
-  /** Who else has written our key. */
+  /** The other manager of our key, if there is one. */
   readonly owner: string | undefined;
 }
 
-/** A bundle, and what tells it from others. */
+/** A bundle and its identifying hash. */
 export interface WantedBundle {
   readonly text: string;
   readonly hash: string;
 }
 
-/** The ConfigMaps that ask for the bundle: each is written once for each change, and never when it has it. */
+/**
+ * Writes the bundle into the ConfigMaps that request it: once per change, and never into one that already has
+ * it.
+ */
 export class BundleTargets implements AsyncDisposable {
   readonly #parts: BundleTargetsParts;
   readonly #targets = new Map<string, Target>();
@@ -48,7 +51,7 @@ export class BundleTargets implements AsyncDisposable {
     });
   }
 
-  /** For the watch of those with the label. */
+  /** Receives the watch of labeled ConfigMaps. */
   readonly sink: WatchSink = {
     put: (object, meta) => this.#put(object, meta),
     remove: ({ namespace, name }) => {
@@ -62,12 +65,12 @@ export class BundleTargets implements AsyncDisposable {
     return this.#targets.size;
   }
 
-  /** How many are still to be written, or cannot be. */
+  /** The number of ConfigMaps that wait for a write or keep failing. */
   get pending(): number {
     return this.#queue.size;
   }
 
-  /** What all shall have from now on. */
+  /** Sets the bundle that every target must have. */
   want(bundle: WantedBundle): void {
     if (bundle.hash === this.#wanted?.hash) return;
     this.#wanted = bundle;
@@ -85,7 +88,7 @@ export class BundleTargets implements AsyncDisposable {
     const { data } = object;
     const text = isMapping(data) ? data[bundleKey] : undefined;
     const has = text !== undefined && text === this.#wanted?.text ? this.#wanted?.hash : undefined;
-    // An empty text is a place kept for us.
+    // An empty text is a placeholder for our bundle.
     const owner = text === undefined || text === "" ? undefined : foreignOwner(object, ["data", bundleKey]);
     this.#targets.set(key, { version: resourceVersion, uid: uidOf(object), has, owner });
     if (has === undefined && wantsBundle(object)) this.#queue.add(key);
@@ -98,7 +101,7 @@ export class BundleTargets implements AsyncDisposable {
     if (!target || !wanted || target.has === wanted.hash) return "done";
     const place = placeOf(key);
     if (target.owner !== undefined && !takesOver) {
-      notes.foreign(kinds.configMap, place, `"${bundleKey}" is written by "${target.owner}"`);
+      notes.foreign(kinds.configMap, place, `"${target.owner}" writes "${bundleKey}"`);
       return "done";
     }
     const metadata = { ...place, resourceVersion: target.version, uid: target.uid };
@@ -106,7 +109,7 @@ export class BundleTargets implements AsyncDisposable {
       ...place,
       type: "apply",
       manager: fieldManager,
-      // Whom it may be taken from was decided above, of this very version.
+      // The code above checked the owner of exactly this version.
       force: true,
       body: { metadata, data: { [bundleKey]: wanted.text } },
     }, { signal });
@@ -119,7 +122,10 @@ export class BundleTargets implements AsyncDisposable {
     return "done";
   }
 
-  /** Somebody was quicker, or our own write was done although nobody answered. */
+  /**
+   * Reads a ConfigMap again after a conflict: another client was faster, or our write succeeded without a
+   * response.
+   */
   async #readAgain(
     key: string,
     before: Target,
@@ -127,7 +133,7 @@ export class BundleTargets implements AsyncDisposable {
   ): Promise<Outcome> {
     const place = placeOf(key);
     const object = await this.#parts.objects.read(kinds.configMap, place, { signal });
-    // What the watch has told meanwhile is not older.
+    // The watch may have delivered a newer version in the meantime.
     if (this.#targets.get(key) !== before) return "again";
     if (object && wantsBundle(object)) this.#put(object, { ...place, resourceVersion: versionOf(object) });
     else this.#targets.delete(key);

@@ -1,6 +1,6 @@
 import { isMapping } from "../../config/mod.ts";
 
-/** A condition, as Kubernetes writes them. */
+/** A Kubernetes condition. */
 export interface Condition {
   readonly type: string;
   readonly status: "True" | "False";
@@ -10,27 +10,27 @@ export interface Condition {
   readonly message: string;
 }
 
-/** What came of a change of the proxy. */
+/** The result of a change to the proxy. */
 export interface Verdict {
   readonly generation: number;
-  /** Why it was not accepted; none when it was. */
+  /** Why the change was rejected; empty when it was accepted. */
   readonly refusals: readonly { readonly reason: string; readonly message: string }[];
   readonly warnings: readonly string[];
-  /** Automatic entries that were left out; undefined where none is to be. */
+  /** Excluded automatic entries; undefined when the settings exclude none. */
   readonly excluded: readonly string[] | undefined;
 }
 
-/** A condition takes 32 KiB; what nobody reads to its end is of no use. */
+/** Kubernetes allows 32 KiB; a shorter message is readable. */
 const longest = 8_000;
-const advice = "change it with: kubectl edit proxy.config.openshift.io cluster";
+const advice = "fix it with: kubectl edit proxy.config.openshift.io cluster";
 
-/** The conditions of a verdict; one that stays as it was keeps its time. */
+/** The conditions of a verdict; an unchanged status keeps its transition time. */
 export function conditionsOf(verdict: Verdict, before: readonly Condition[], now: Date): Condition[] {
   const { refusals, warnings, excluded, generation } = verdict;
   const [first] = refusals;
   const why = first
     ? [...refusals.map(({ message }) => message), advice].join("; ")
-    : "The proxy and the bundle were accepted together";
+    : "The proxy and its CA bundle are accepted";
   const all: Omit<Condition, "lastTransitionTime" | "observedGeneration">[] = [
     {
       type: "Accepted",
@@ -42,7 +42,7 @@ export function conditionsOf(verdict: Verdict, before: readonly Condition[], now
       type: "Degraded",
       status: first ? "True" : "False",
       reason: first?.reason ?? "AsExpected",
-      message: first ? `What was accepted before stays: ${why}` : "",
+      message: first ? `The last accepted proxy stays active: ${why}` : "",
     },
     {
       type: "Warned",
@@ -56,7 +56,7 @@ export function conditionsOf(verdict: Verdict, before: readonly Condition[], now
       type: "EntriesExcluded",
       status: excluded.length > 0 ? "True" : "False",
       reason: excluded.length > 0 ? "Configured" : "NotInList",
-      message: excluded.length > 0 ? `Left out of the automatic no-proxy list: ${excluded.join(", ")}` : "",
+      message: excluded.length > 0 ? `Excluded from the automatic no-proxy list: ${excluded.join(", ")}` : "",
     });
   }
   const at = now.toISOString().replace(/\.\d+Z$/, "Z");
@@ -71,13 +71,13 @@ export function conditionsOf(verdict: Verdict, before: readonly Condition[], now
   });
 }
 
-/** Reads conditions, of an object or of our own ConfigMap; what is none is left out. */
+/** Reads the conditions of an object or of our ConfigMap; skips malformed ones. */
 export function readConditions(value: unknown): Condition[] {
   const items: readonly unknown[] = Array.isArray(value) ? value : [];
   return items.flatMap((item) => isCondition(item) ? [item] : []);
 }
 
-/** Whether two lists say the same of the same generation. */
+/** Whether two lists hold the same conditions for the same generation. */
 export function sameConditions(one: readonly Condition[], other: readonly Condition[]): boolean {
   const plain = (list: readonly Condition[]) =>
     list.map((item) => [

@@ -37,31 +37,34 @@ export interface EgressControllerParts {
   readonly log: Log;
   readonly random: () => number;
   readonly probe: Probe;
-  /** Where the report is written. */
+  /** The namespace of the report. */
   readonly namespace: string;
-  /** Which of the replicas this is. */
+  /** The name of this replica. */
   readonly instance: string;
   readonly settings: AutomaticSettings;
   readonly system: readonly CaCertificate[];
-  /** Writes also what another controller looks after. */
+  /** Also writes objects that another controller manages. */
   readonly takesOver: boolean;
 }
 
-/** What it has done, over all times that it led. */
+/** Counts over all terms of leadership. */
 export interface EgressCounts {
   readonly writes: Counter;
   readonly looks: Counter;
 }
 
-/** Looks after the cluster's proxy, its bundle, and whoever asked for either. It writes only while it leads. */
+/**
+ * Manages the cluster's proxy, its CA bundle, and the objects that request either. Writes only while it is
+ * the leader.
+ */
 export class EgressController {
   readonly #parts: EgressControllerParts;
   readonly #counts: EgressCounts = {
-    writes: new Counter("postern_egress_writes_total", "Writes, by kind and what became of them.", [
+    writes: new Counter("postern_egress_writes_total", "Writes by kind and outcome.", [
       "kind",
       "outcome",
     ]),
-    looks: new Counter("postern_egress_reconciles_total", "Looks at the proxy, by what became of them.", [
+    looks: new Counter("postern_egress_reconciles_total", "Reconciliations of the proxy by outcome.", [
       "outcome",
     ]),
   };
@@ -71,12 +74,15 @@ export class EgressController {
     this.#parts = parts;
   }
 
-  /** Whether the last change of the proxy was accepted; undefined where nobody has looked yet, or another leads. */
+  /**
+   * Whether the last change of the proxy was accepted; undefined before the first check and on other
+   * replicas.
+   */
   get isAccepted(): boolean | undefined {
     return this.#term?.reconciler.isAccepted;
   }
 
-  /** Works until the leadership ends; `config` where another controller looks after the proxy. */
+  /** Runs until the leadership ends; throws `config` when another controller manages the proxy. */
   async lead(leadership: Leadership): Promise<void> {
     const { KubeObjects, KubeWatch } = await loadKubernetes();
     const objects = new FencedObjects({
@@ -111,12 +117,12 @@ interface TermParts {
   readonly KubeWatch: typeof KubeWatch;
 }
 
-/** Nothing but the proxy is worked on by this queue. */
+/** The only key of the proxy's queue. */
 const proxyKey = "proxy";
-/** In ms: what no watch told of, as certificates that end. */
+/** In ms. Catches changes that no watch reports, such as expired certificates. */
 const lookEvery = 600_000;
 
-/** One time of leading: what it holds is gone at its end. */
+/** One term of leadership; frees its state at the end. */
 class Term implements AsyncDisposable {
   readonly reconciler: ProxyReconciler;
   readonly #parts: EgressControllerParts;
@@ -191,11 +197,11 @@ class Term implements AsyncDisposable {
     const { isAccepted } = this.reconciler;
     return [
       ...this.#notes.metrics(),
-      gauge("postern_egress_targets", "Objects that ask for something.", {
+      gauge("postern_egress_targets", "Objects that request a bundle or the proxy.", {
         bundle: this.#bundles.size,
         proxy: this.#workloads.size,
       }),
-      gauge("postern_egress_pending", "Objects that are still to be written.", {
+      gauge("postern_egress_pending", "Objects that wait for a write.", {
         bundle: this.#bundles.pending,
         proxy: this.#workloads.pending,
       }),
@@ -210,7 +216,7 @@ class Term implements AsyncDisposable {
 
   async [Symbol.asyncDispose](): Promise<void> {
     this.#passing[Symbol.dispose]();
-    this.#own.abort(new PosternError("cancelled", "It leads no more"));
+    this.#own.abort(new PosternError("cancelled", "This replica is no longer the leader"));
     await this.#tasks[Symbol.asyncDispose]();
     await this.#queue[Symbol.asyncDispose]();
     await this.#bundles[Symbol.asyncDispose]();
@@ -218,7 +224,7 @@ class Term implements AsyncDisposable {
     await this.#notes[Symbol.asyncDispose]();
   }
 
-  /** What an accepted proxy is made of, and what we write ourselves: a change of any of it is a reason to look. */
+  /** Watches the proxy's inputs and our outputs; each change starts a reconciliation. */
   #watchInputs(): void {
     const look = () => this.#queue.hurry(proxyKey);
     const only = (name: string): WatchSink => ({
@@ -229,14 +235,14 @@ class Term implements AsyncDisposable {
     this.#watch(kinds.proxy, {
       put: (object, { name }) => {
         if (name === clusterName) {
-          // Conditions are ours: to have written some is no reason to look again.
+          // Writing our conditions must not start another reconciliation.
           const now = JSON.stringify(
             isMapping(object) ? [uidOf(object), object["spec"], proxyStatusOf(object)] : [],
           );
           if (now !== seen) look();
           seen = now;
         } else {
-          const message = `Ignored: only the Proxy called "${clusterName}" counts`;
+          const message = `Ignored: postern reads only the Proxy named "${clusterName}"`;
           this.#notes.say(kinds.proxy, { name }, { type: "Warning", reason: "Ignored", message });
         }
       },
@@ -254,7 +260,7 @@ class Term implements AsyncDisposable {
     }
   }
 
-  /** Those who asked are looked for when there is something to give. */
+  /** Starts the target watches when the first values exist. */
   async #accepted({ status, bundle }: Accepted): Promise<void> {
     if (bundle !== undefined) {
       this.#bundles.want({ text: bundle, hash: hexText(await sha256(bundle)) });

@@ -15,16 +15,19 @@ type Waiting = { readonly signal: AbortSignal };
 export interface FencedObjectsParts {
   readonly objects: KubeObjects;
   readonly leadership: Leadership;
-  /** By kind and outcome. */
+  /** Labels: kind and outcome. */
   readonly writes: Counter;
 }
 
-/** How long one exchange may take, in ms: a leader's time is short. */
+/** The timeout of one request, in ms: a term of leadership is short. */
 const longest = 8_000;
-/** With less time left than that nothing is begun. */
+/** In ms. Starts no write when less time is left. */
 const shortest = 500;
 
-/** Objects that are written only while we lead: a write that cannot be over before another one may lead is not begun. */
+/**
+ * Writes objects only while this replica is the leader. Starts no write that may end after another replica
+ * becomes the leader.
+ */
 export class FencedObjects {
   readonly #parts: FencedObjectsParts;
 
@@ -73,7 +76,7 @@ export class FencedObjects {
     if (left >= shortest) return Math.min(longest, left);
     throw new PosternError(
       "unreachable",
-      "Cannot write: the Lease ends, and nobody knows whether it goes on",
+      "Cannot write: the Lease ends soon and is not renewed yet",
     );
   }
 }

@@ -15,19 +15,19 @@ export const kinds = {
   statefulSet: { apiVersion: "apps/v1", kind: "StatefulSet", resource: "statefulsets" },
 } as const satisfies Record<string, ObjectKind>;
 
-/** The only Proxy, Infrastructure and Network that count. */
+/** The name of the only Proxy, Infrastructure and Network that OpenShift reads. */
 export const clusterName = "cluster";
-/** Where trusted CAs are looked up. */
+/** The namespace of trusted CAs. */
 export const configNamespace = "openshift-config";
-/** The merged bundle that everybody may read. */
+/** The merged bundle, readable by all service accounts. */
 export const managedBundle = { namespace: "openshift-config-managed", name: "trusted-ca-bundle" } as const;
-/** What the installer was told. */
+/** The install-config that the installer stored. */
 export const installConfig = {
   namespace: "kube-system",
   name: "cluster-config-v1",
   key: "install-config",
 } as const;
-/** What became of the last change, for those whose Proxy has no conditions. */
+/** The ConfigMap that reports the last change, for a Proxy kind without conditions. */
 export const statusName = "postern-egress-status";
-/** Who we are in `managedFields`. */
+/** Our field manager in `managedFields`. */
 export const fieldManager = "postern-egress";

@@ -8,11 +8,11 @@ export interface NotesParts {
   readonly objects: FencedObjects;
   readonly clock: Clock;
   readonly log: Log;
-  /** Which of the replicas says it. */
+  /** The name of this replica. */
   readonly instance: string;
 }
 
-/** An Event of Kubernetes. */
+/** A Kubernetes Event. */
 export interface Note {
   readonly type: "Normal" | "Warning";
   /** One word. */
@@ -20,12 +20,12 @@ export interface Note {
   readonly message: string;
 }
 
-/** How many objects are remembered with what was said of them, lest it is said again. */
+/** The maximum number of objects whose last note is remembered, to avoid duplicates. */
 const mostRemembered = 2_000;
-/** How many Events may wait: a flood of them helps nobody. */
+/** The maximum number of queued Events. */
 const mostWaiting = 200;
 
-/** What people are told of objects: a line of the log, and an Event where kubectl looks for it; each thing once. */
+/** Reports each problem of an object once: a log line, and an Event for kubectl. */
 export class Notes implements AsyncDisposable {
   readonly #parts: NotesParts;
   readonly #tasks: Tasks;
@@ -46,17 +46,17 @@ export class Notes implements AsyncDisposable {
     );
   }
 
-  /** An object was written: what was wrong with it is forgotten. */
+  /** Records a successful write and forgets the object's last problem. */
   done(kind: ObjectKind, place: ObjectPlace): void {
     this.#said.delete(keyOf(kind, place));
     this.#parts.log.debug("egress.written", { object: keyOf(kind, place) });
   }
 
-  /** An object could not be written, and will be tried again. */
+  /** Reports a failed write, which will be retried. */
   failed(kind: ObjectKind, place: ObjectPlace, error: unknown): void {
     const reason = isPosternError(error, "not_allowed") ? "NotAllowed" : "WriteFailed";
     this.#failures.add(1, kind.kind, reason);
-    // An API server that is away is no matter of one object, and takes no Events.
+    // An unreachable API server is not a problem of this object and accepts no Events.
     if (isPosternError(error, "unreachable") || isPosternError(error, "timeout")) {
       this.#parts.log.warn("egress.write_delayed", {
         object: keyOf(kind, place),
@@ -65,18 +65,18 @@ export class Notes implements AsyncDisposable {
     } else this.say(kind, place, { type: "Warning", reason, message: describe(error) });
   }
 
-  /** Somebody else writes there. */
+  /** Reports that another manager owns the object. */
   foreign(kind: ObjectKind, place: ObjectPlace, why: string): void {
-    const message = `Left as it is: ${why}; postern egress controller --take-over would write it`;
+    const message = `Left unchanged: ${why}; to overwrite, run postern egress controller --take-over`;
     this.say(kind, place, { type: "Warning", reason: "OwnedByAnother", message });
   }
 
-  /** A workload was left as it is, or its annotation does not do what it seems to. */
+  /** Reports a skipped workload or an ineffective annotation. */
   notInjected(kind: ObjectKind, place: ObjectPlace, why: string): void {
     this.say(kind, place, { type: "Warning", reason: "ProxyNotInjected", message: why });
   }
 
-  /** Says something of an object, unless that was the last thing said of it. */
+  /** Reports a note about an object, unless it repeats the last one. */
   say(kind: ObjectKind, place: ObjectPlace, note: Note): void {
     const key = keyOf(kind, place);
     const said = `${note.reason}: ${note.message}`;
@@ -120,7 +120,7 @@ export class Notes implements AsyncDisposable {
       name,
       ...(namespace !== undefined && { namespace }),
     };
-    // Events of what is in no namespace are in this one, by convention.
+    // By convention, Events of cluster-scoped objects are in this namespace.
     const where = namespace ?? "default";
     const { signal } = this.#tasks;
     try {
@@ -144,7 +144,6 @@ export class Notes implements AsyncDisposable {
       if (written.outcome !== "written") log.warn("egress.event_failed", { reason: written.why });
     } catch (error) {
       signal.throwIfAborted();
-      // The log has it.
       log.warn("egress.event_failed", { reason: describe(error) });
     }
   }

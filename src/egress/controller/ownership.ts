@@ -3,12 +3,12 @@ import { type KubeObject, ownersOf } from "../../kube/mod.ts";
 import { injectedAnnotation, injectProxyAnnotation } from "../inject_proxy.ts";
 import { fieldManager } from "./kinds.ts";
 
-/** Who besides us has written a field; undefined where nobody has. */
+/** The other manager of a field; undefined when there is none. */
 export function foreignOwner(object: KubeObject, path: readonly string[]): string | undefined {
   return ownersOf(object, path).find(({ name }) => name !== fieldManager)?.name;
 }
 
-/** The texts of `metadata` that tell one object from all others of its name, and one state of it from others. */
+/** `metadata.uid` identifies the object, `metadata.resourceVersion` its state. */
 export function uidOf(object: KubeObject): string {
   return metaText(object, "uid");
 }
@@ -21,7 +21,7 @@ function metaText({ metadata }: KubeObject, key: string): string {
   return asText(asMapping(metadata)[key]) ?? "";
 }
 
-/** Whether a workload asks for the proxy's variables, or has some of ours. */
+/** Whether a workload requests the proxy's variables or still has ours. */
 export function isAskedFor({ metadata }: KubeObject): boolean {
   const annotations = isMapping(metadata) ? metadata["annotations"] : undefined;
   if (!isMapping(annotations)) return false;

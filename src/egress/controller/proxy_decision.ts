@@ -6,14 +6,14 @@ import { readInfrastructure, readInstallFacts, readNetwork } from "../platform_f
 import { isWithoutProxy, type ProxyStatus } from "../proxy_spec.ts";
 import type { ProxyInputs } from "./proxy_inputs.ts";
 
-/** One thing that keeps a proxy from being accepted. */
+/** One reason to reject a proxy. */
 export interface ProxyRefusal {
-  /** One word: of what kind it is. */
+  /** The condition's one-word reason. */
   readonly reason: string;
   readonly message: string;
 }
 
-/** What the checks say of a proxy, before anybody tries it. */
+/** The result of the checks, before any probe. */
 export type ProxyDecision =
   & { readonly warnings: readonly string[]; readonly excluded: readonly string[] }
   & (
@@ -27,12 +27,12 @@ export type ProxyDecision =
   );
 
 export interface DecisionOptions extends AutomaticSettings {
-  /** What the system trusts; none where it is left out on purpose. */
+  /** The system's certificates; empty when the settings leave them out. */
   readonly system: readonly CaCertificate[];
   readonly now: Date;
 }
 
-/** Checks everything at once, and works out what would be accepted. */
+/** Checks all inputs and computes the status and bundle to accept. */
 export async function decideProxy(inputs: ProxyInputs, options: DecisionOptions): Promise<ProxyDecision> {
   const refusals: ProxyRefusal[] = [];
   const warnings: string[] = [];
@@ -60,7 +60,7 @@ export async function decideProxy(inputs: ProxyInputs, options: DecisionOptions)
     refusals.push(...platformRefusals(inputs, automatic.problems));
     warnings.push(...automatic.warnings);
     if (!inputs.install) {
-      warnings.push("there is no install-config in kube-system: no network of the machines is in the list");
+      warnings.push("kube-system has no install-config: the no-proxy list lacks the machine networks");
     }
   }
   const merged = mergedBundle(trusted.certificates, options.system);
@@ -91,7 +91,7 @@ async function trustedOf(
     refusals: [{ reason: `TrustedCA${reason}`, message: `the ${where} ${message}` }],
     warnings: [],
   });
-  if (!ca.object) return refused("MapMissing", "is missing: spec.trustedCA names it");
+  if (!ca.object) return refused("MapMissing", "does not exist, but spec.trustedCA names it");
   const found = bundleTextOf(ca.object);
   if ("problem" in found) return refused(found.problem.reason, found.problem.message);
   const { certificates, problems, warnings } = await readCaBundle(found.text, { now });
@@ -105,7 +105,7 @@ async function trustedOf(
   };
 }
 
-/** A whole object that is missing is said once, and not for each of its fields. */
+/** Reports a missing object once instead of once per field. */
 function platformRefusals(inputs: ProxyInputs, problems: readonly string[]): ProxyRefusal[] {
   const reason = "PlatformUnknown";
   const missing = [
@@ -114,13 +114,13 @@ function platformRefusals(inputs: ProxyInputs, problems: readonly string[]): Pro
   ];
   const refusals = missing.map((what) => ({
     reason,
-    message: `${what} is missing: what the cluster itself needs past the proxy is not known`,
+    message: `${what} does not exist: postern cannot compute the automatic no-proxy list`,
   }));
   for (const problem of problems) {
     if (!missing.some((what) => problem.includes(what))) refusals.push({ reason, message: problem });
   }
   if (inputs.install && "problem" in inputs.install) {
-    refusals.push({ reason, message: `the install-config cannot be read: ${inputs.install.problem}` });
+    refusals.push({ reason, message: `cannot read the install-config: ${inputs.install.problem}` });
   }
   return refusals;
 }

@@ -3,24 +3,24 @@ import type { KubeObject, ObjectKind, ObjectPlace } from "../../kube/mod.ts";
 import { type ProxySpec, readProxySpec, type SpecProblem } from "../proxy_spec.ts";
 import { clusterName, configNamespace, installConfig, kinds, managedBundle } from "./kinds.ts";
 
-/** All that an accepted proxy is made of, read at one time. */
+/** All inputs of an accepted proxy, read at the same time. */
 export interface ProxyInputs {
   readonly proxy: KubeObject | undefined;
   readonly spec: ProxySpec;
-  /** Fields of the spec that are of another type. */
+  /** Fields of the spec with a wrong type. */
   readonly problems: readonly SpecProblem[];
-  /** The ConfigMap that the spec names, whether it is there or not. */
+  /** The ConfigMap that the spec names; `object` is undefined when it does not exist. */
   readonly ca: { readonly place: Required<ObjectPlace>; readonly object: KubeObject | undefined } | undefined;
   readonly infrastructure: KubeObject | undefined;
   readonly network: KubeObject | undefined;
-  /** The install-config, parsed; undefined where there is none. */
+  /** The parsed install-config; undefined when there is none. */
   readonly install: { readonly value: unknown } | { readonly problem: string } | undefined;
   readonly managed: KubeObject | undefined;
 }
 
 type Read = (kind: ObjectKind, place: ObjectPlace) => Promise<KubeObject | undefined>;
 
-/** Reads everything anew: watches only say when. */
+/** Reads all inputs again: the watches only report that something changed. */
 export async function readProxyInputs(read: Read): Promise<ProxyInputs> {
   const [proxy, infrastructure, network, installMap, managed] = await Promise.all([
     read(kinds.proxy, { name: clusterName }),
@@ -36,7 +36,7 @@ export async function readProxyInputs(read: Read): Promise<ProxyInputs> {
   return { proxy, spec, problems, ca, infrastructure, network, install, managed };
 }
 
-/** Where a CA is looked up: one that is called as the merged bundle means that one. */
+/** The place of the CA's ConfigMap; the merged bundle's name means the merged bundle. */
 function trustedPlace(name: string): Required<ObjectPlace> {
   return name === managedBundle.name ? managedBundle : { namespace: configNamespace, name };
 }

@@ -16,17 +16,17 @@ import { type ProxyInputs, readProxyInputs } from "./proxy_inputs.ts";
 import { type EndpointReport, ProxyReports } from "./proxy_report.ts";
 import type { Outcome } from "./work_queue.ts";
 
-/** Asks the endpoints of a spec through its proxies, trusting a bundle. */
+/** Probes a spec's endpoints through its proxies with the given CA bundle. */
 export type Probe = (
   spec: ProxySpec,
   bundle: string,
   options: { readonly signal: AbortSignal },
 ) => Promise<readonly EndpointReport[]>;
 
-/** What consumers are to have: an accepted proxy and its bundle. */
+/** The values for consumers: an accepted proxy and its bundle. */
 export interface Accepted {
   readonly status: ProxyStatus;
-  /** Undefined where there is none yet. */
+  /** Undefined before the first bundle exists. */
   readonly bundle: string | undefined;
 }
 
@@ -36,24 +36,27 @@ export interface ProxyReconcilerParts {
   readonly clock: Clock;
   readonly log: Log;
   readonly probe: Probe;
-  /** Of the report. */
+  /** The namespace of the report. */
   readonly namespace: string;
   readonly settings: AutomaticSettings;
   readonly system: readonly CaCertificate[];
   readonly takesOver: boolean;
-  /** Called with what stands now, whether it is new or not. */
+  /** Called after every reconciliation with the accepted values, changed or not. */
   readonly onAccepted: (accepted: Accepted) => Promise<void>;
 }
 
 type Waiting = { readonly signal: AbortSignal };
 
-/** Accepts a proxy and its bundle together, or neither: checks, tries, writes the bundle, and then the status. */
+/**
+ * Accepts a proxy and its bundle together or rejects both: checks, probes, writes the bundle, then the
+ * status.
+ */
 export class ProxyReconciler {
   readonly #parts: ProxyReconcilerParts;
   readonly #reports: ProxyReports;
-  /** What was asked last and answered well: nobody is asked again for the same. */
+  /** The last successful probe; identical inputs are not probed again. */
   #probed: { readonly id: string; readonly endpoints: readonly EndpointReport[] } | undefined;
-  /** Whether the kind keeps `status.conditions`; found out when there are some to write. */
+  /** Whether the kind stores `status.conditions`; unknown before the first write of conditions. */
   #keepsConditions: boolean | undefined;
   #bundle: string | undefined;
   #isAccepted: boolean | undefined;
@@ -63,12 +66,12 @@ export class ProxyReconciler {
     this.#reports = new ProxyReports(parts.objects, parts.namespace);
   }
 
-  /** Whether the last change was accepted; undefined before the first look. */
+  /** Whether the last change was accepted; undefined before the first reconciliation. */
   get isAccepted(): boolean | undefined {
     return this.#isAccepted;
   }
 
-  /** One look at everything; `config` where somebody else looks after the proxy. */
+  /** Reconciles once; throws `config` when another controller manages the proxy. */
   async reconcile(options: Waiting): Promise<Outcome> {
     const { clock, objects, settings, system, takesOver } = this.#parts;
     const read = (kind: ObjectKind, place: ObjectPlace) => objects.read(kind, place, options);
@@ -82,7 +85,7 @@ export class ProxyReconciler {
     if (failed.length > 0) {
       const refusals = failed.map(({ url, message }) => ({
         reason: "NotReady",
-        message: `${url} does not answer through the proxy: ${message}`,
+        message: `the readiness check of ${url} failed: ${message}`,
       }));
       await this.#refuse(inputs, decision, refusals, endpoints, options);
       return "again";
@@ -100,7 +103,7 @@ export class ProxyReconciler {
     return endpoints;
   }
 
-  /** Whether what was tried is not what stands there now: trying takes a while. */
+  /** Whether the inputs changed during the probe. */
   async #hasChanged({ proxy, ca }: ProxyInputs, options: Waiting): Promise<boolean> {
     const { objects } = this.#parts;
     const now = await objects.read(kinds.proxy, { name: clusterName }, options);
@@ -125,7 +128,7 @@ export class ProxyReconciler {
     const conditions = this.#conditions(inputs, decision, [], before.conditions);
     const isBundleNew = textOf(managed) !== decision.bundle;
     const isStatusNew = proxy !== undefined && !isSameStatus(proxy, decision.status);
-    // What the API server would not take is known before anything is written.
+    // A dry run finds a rejected status before anything is written.
     if (proxy && ((isBundleNew && isStatusNew) || this.#keepsConditions === undefined)) {
       const tried = await this.#patchStatus(proxy, { ...decision.status, conditions }, true, options);
       if (tried !== "done") return tried;
@@ -150,7 +153,7 @@ export class ProxyReconciler {
     return await this.#report({ conditions, endpoints }, before, options);
   }
 
-  /** Says why; what was accepted before stays as it is, and goes on being handed out. */
+  /** Reports why the change was rejected. The last accepted values stay active, also for new targets. */
   async #refuse(
     inputs: ProxyInputs,
     decision: ProxyDecision,
@@ -161,7 +164,8 @@ export class ProxyReconciler {
     const { proxy, managed } = inputs;
     this.#isAccepted = false;
     const before = await this.#reports.read(options);
-    // Somebody has removed it, and what it had is not to be made anew of what is refused.
+    // If the merged bundle was deleted, restore the last accepted one instead of building one from rejected
+    // inputs.
     const lost = managed === undefined ? this.#bundle : undefined;
     const unwritten = lost === undefined ? undefined : await this.#writeBundle(undefined, lost, options);
     if (unwritten === "again") return "again";
@@ -218,7 +222,7 @@ export class ProxyReconciler {
     return written;
   }
 
-  /** Undefined when it was written; a refusal that trying again soon does not change is told. */
+  /** Undefined after success; a refusal when a quick retry cannot help. */
   async #writeBundle(
     managed: KubeObject | undefined,
     text: string,
@@ -237,10 +241,10 @@ export class ProxyReconciler {
       }, options);
       if (written.outcome === "conflict") return "again";
       if (written.outcome === "written") return undefined;
-      return { reason: "BundleNotWritten", message: `the ${where} cannot be written: ${written.why}` };
+      return { reason: "BundleNotWritten", message: `cannot write the ${where}: ${written.why}` };
     } catch (error) {
       if (isOutage(error) || !(error instanceof PosternError)) throw error;
-      return { reason: "BundleNotWritten", message: `the ${where} cannot be written: ${reasonOf(error)}` };
+      return { reason: "BundleNotWritten", message: `cannot write the ${where}: ${reasonOf(error)}` };
     }
   }
 
@@ -276,7 +280,7 @@ function isOutage(error: unknown): boolean {
   return isPosternError(error, "unreachable") || isPosternError(error, "timeout");
 }
 
-/** The three accepted texts of a Proxy; empty where there is none. */
+/** The accepted values of a Proxy; empty texts when there are none. */
 export function proxyStatusOf(proxy: KubeObject | undefined): ProxyStatus {
   const status = proxy?.["status"];
   const text = (key: string): string => {

@@ -6,23 +6,23 @@ import type { FencedObjects } from "./fenced_objects.ts";
 import { fieldManager, kinds, statusName } from "./kinds.ts";
 import type { Outcome } from "./work_queue.ts";
 
-/** What came of asking one endpoint through the proxy. */
+/** The result of probing one endpoint through the proxy. */
 export interface EndpointReport {
-  /** Without a password. */
+  /** The URL without its password. */
   readonly url: string;
   readonly isReady: boolean;
   readonly attempts: number;
-  /** The last code, and where it came from after redirects; or why none came. */
+  /** The last status code and the final URL after redirects, or the error. */
   readonly message: string;
 }
 
-/** What the ConfigMap `postern-egress-status` says. */
+/** The content of the ConfigMap `postern-egress-status`. */
 export interface ProxyReport {
   readonly conditions: readonly Condition[];
   readonly endpoints: readonly EndpointReport[];
 }
 
-/** Reads and writes what became of the last change; it is written only when it says something else. */
+/** Reads and writes the report about the last change; writes only changed content. */
 export class ProxyReports {
   readonly #objects: FencedObjects;
   readonly #namespace: string;
@@ -42,7 +42,7 @@ export class ProxyReports {
     return { conditions: readConditions(valueOf(data["conditions"])), data };
   }
 
-  /** Writes it where it says something else; "again" where somebody else was quicker. */
+  /** Writes a changed report; returns "again" when another client wrote first. */
   async write(
     report: ProxyReport,
     before: KubeObject,
@@ -68,7 +68,7 @@ function dataOf(
   now: Date,
 ): Record<string, string> {
   const accepted = conditions.find(({ type }) => type === "Accepted");
-  // When they were asked last is told of the answers that stand here: asking again for the same writes nothing.
+  // `probed` belongs to these results: an identical probe changes nothing.
   const said = pretty(endpoints);
   const former = before["endpoints"] === said ? before["probed"] : undefined;
   const at = now.toISOString().replace(/\.\d+Z$/, "Z");
@@ -88,6 +88,6 @@ function pretty(value: unknown): string {
 }
 
 function valueOf(text: unknown): unknown {
-  // What somebody has edited is written anew.
+  // Overwrite a report that a user has edited.
   return typeof text === "string" ? jsonIn(text) : undefined;
 }

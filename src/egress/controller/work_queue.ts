@@ -3,11 +3,11 @@ import { isPosternError } from "../../words/mod.ts";
 
 export interface WorkQueueOptions {
   readonly clock: Clock;
-  /** From 0 to below 1. */
+  /** From 0 to less than 1. */
   readonly random: () => number;
-  /** How many are worked on at once. */
+  /** The maximum number of keys in work at once. */
   readonly most: number;
-  /** What failed, or is to be done again, is tried again: later each time. */
+  /** Processes one key. A failure or "again" retries it after a growing delay. */
   readonly work: (key: string, options: { readonly signal: AbortSignal }) => Promise<Outcome>;
   readonly onError: (key: string, error: unknown) => void;
 }
@@ -16,20 +16,22 @@ export type Outcome = "done" | "again";
 
 const firstPause = 250;
 const longestPause = 60_000;
-/** For refusals, in ms: an API server that starts refuses everything for a moment; a missing right lasts. */
+/**
+ * Delays after a rejection, in ms: a starting API server rejects writes briefly, a missing permission lasts.
+ */
 const refusals = { first: 1_000, most: 300_000, factor: 4 };
 
-/** Keys that are to be worked on, each once however often it is asked for, and never two times at once. */
+/** A queue of keys: each key is queued once and never processed twice at the same time. */
 export class WorkQueue implements AsyncDisposable {
   readonly #options: WorkQueueOptions;
   readonly #tasks: Tasks;
   readonly #ready = new Set<string>();
   readonly #running = new Set<string>();
-  /** Asked for again while they are worked on. */
+  /** Keys added again during their processing. */
   readonly #again = new Set<string>();
   readonly #waiting = new Map<string, Disposable>();
   readonly #failures = new Map<string, number>();
-  /** The server is away: nobody tries until then. */
+  /** Pauses all work while the server is unreachable. */
   #outage: { readonly timer: Disposable } | undefined;
   #outages = 0;
 
@@ -38,19 +40,19 @@ export class WorkQueue implements AsyncDisposable {
     this.#tasks = new Tasks(signal, (error) => options.onError("", error));
   }
 
-  /** How many are not done yet. */
+  /** The number of unfinished keys. */
   get size(): number {
     return this.#ready.size + this.#running.size + this.#waiting.size;
   }
 
-  /** Has a key worked on, at once unless it failed just now. */
+  /** Queues a key; a recently failed key keeps its delay. */
   add(key: string): void {
     if (this.#running.has(key)) this.#again.add(key);
     else if (!this.#waiting.has(key)) this.#ready.add(key);
     this.#pump();
   }
 
-  /** Works on a key at once, also on one that failed: the server answers again, or there is something new to write. */
+  /** Queues a key without any delay: the server responds again, or there is something new to write. */
   hurry(key: string): void {
     this.#outage?.timer[Symbol.dispose]();
     this.#outage = undefined;
@@ -60,7 +62,7 @@ export class WorkQueue implements AsyncDisposable {
     this.add(key);
   }
 
-  /** There is nothing to do for a key any more. */
+  /** Removes a key from the queue. */
   remove(key: string): void {
     this.#ready.delete(key);
     this.#again.delete(key);
@@ -78,7 +80,7 @@ export class WorkQueue implements AsyncDisposable {
   }
 
   #pump(): void {
-    // One tries whether the server is back; the others follow it.
+    // One key tests whether the server is back; the others follow.
     const most = this.#outages > 0 ? 1 : this.#options.most;
     while (!this.#outage && this.#running.size < most && !this.#tasks.signal.aborted) {
       const [key] = this.#ready;

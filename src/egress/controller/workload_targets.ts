@@ -13,13 +13,16 @@ export interface WorkloadTargetsParts extends Pick<WorkQueueOptions, "clock" | "
   readonly notes: Notes;
 }
 
-/** The kinds whose pods can be given the proxy. */
+/** The kinds whose pods can get the proxy's variables. */
 export const workloadKinds = [kinds.deployment, kinds.daemonSet, kinds.statefulSet] as const;
 
-/** Deployments, DaemonSets and StatefulSets whose annotation names containers: their pods roll only for new values. */
+/**
+ * Writes the proxy's variables into annotated Deployments, DaemonSets and StatefulSets. Pods roll out only
+ * for new values.
+ */
 export class WorkloadTargets implements AsyncDisposable {
   readonly #parts: WorkloadTargetsParts;
-  /** By `KIND/NAMESPACE/NAME`, for which values each was looked at; of the objects themselves nothing is kept. */
+  /** Maps `KIND/NAMESPACE/NAME` to the values it was last checked for. The objects are not kept. */
   readonly #targets = new Map<string, string | undefined>();
   readonly #queue: WorkQueue;
   #wanted: { readonly status: ProxyStatus; readonly id: string } | undefined;
@@ -37,7 +40,7 @@ export class WorkloadTargets implements AsyncDisposable {
     });
   }
 
-  /** For the watch of one of the kinds. */
+  /** Receives the watch of one kind. */
   sinkOf(kind: ObjectKind): WatchSink {
     return {
       put: (object, meta) => this.#put(kind, object, meta),
@@ -49,12 +52,12 @@ export class WorkloadTargets implements AsyncDisposable {
     return this.#targets.size;
   }
 
-  /** How many are still to be looked at, or cannot be written. */
+  /** The number of workloads that wait for a check or keep failing. */
   get pending(): number {
     return this.#queue.size;
   }
 
-  /** What all shall have from now on. */
+  /** Sets the values that every target must have. */
   want(status: ProxyStatus): void {
     const id = JSON.stringify([status.httpProxy, status.httpsProxy, status.noProxy]);
     if (id === this.#wanted?.id) return;
@@ -114,7 +117,7 @@ export class WorkloadTargets implements AsyncDisposable {
   }
 }
 
-/** The containers and our own annotation as they have to be, of exactly the object that was read. */
+/** The patch for the containers and our annotation, valid only for the object that was read. */
 function changeOf(before: KubeObject, after: KubeObject): KubeObject {
   const injected = annotationsOf(after)[injectedAnnotation];
   const isMarked = injected === annotationsOf(before)[injectedAnnotation];

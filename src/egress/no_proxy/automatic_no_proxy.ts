@@ -5,28 +5,28 @@ import { parseNetworkRange } from "./network_range.ts";
 import type { InfrastructureFacts, PlatformFacts } from "../platform_facts.ts";
 import { parseRequestUri } from "./request_uri.ts";
 
-/** What may be set over the platform's own list; nothing of it by default. */
+/** Changes to the platform's list; none by default. */
 export interface AutomaticSettings {
-  /** Lists the names of etcd's members too. */
+  /** Also lists the names of etcd's members. */
   readonly etcdNames?: boolean;
-  /** Automatic entries that are left out. */
+  /** Automatic entries to leave out. */
   readonly exclude?: readonly string[];
-  /** Leaves the API server's internal name out, for hosted control planes that reach it through the proxy. */
+  /** Leaves out the API server's internal name, for hosted control planes that reach it through the proxy. */
   readonly proxiesInternalApi?: boolean;
 }
 
-/** The entries that a platform brings by itself. */
+/** The automatic entries of a platform. */
 export interface AutomaticNoProxy {
-  /** In order, each once. */
+  /** Sorted, without duplicates. */
   readonly entries: readonly string[];
-  /** Automatic entries that `exclude` has left out. */
+  /** Automatic entries that `exclude` removed. */
   readonly excluded: readonly string[];
-  /** Why no list can be made; then there are no entries. */
+  /** Why there is no list; `entries` is then empty. */
   readonly problems: readonly string[];
   readonly warnings: readonly string[];
 }
 
-/** The automatic list of a platform (table P), sorted by bytes, or every fact that it lacks. */
+/** The automatic list of a platform (table P), sorted by bytes, or a problem for every missing fact. */
 export function automaticNoProxy(facts: PlatformFacts, settings: AutomaticSettings = {}): AutomaticNoProxy {
   const { infrastructure, network, install } = facts;
   const problems: string[] = [];
@@ -43,7 +43,7 @@ export function automaticNoProxy(facts: PlatformFacts, settings: AutomaticSettin
   const excluded = [...entries].filter((entry) => settings.exclude?.includes(entry));
   for (const entry of settings.exclude ?? []) {
     if (!entries.has(entry)) {
-      warnings.push(`exclude names ${JSON.stringify(entry)}, which is no automatic entry`);
+      warnings.push(`exclude names ${JSON.stringify(entry)}, which is not an automatic entry`);
     }
   }
   for (const entry of excluded) entries.delete(entry);
@@ -51,7 +51,7 @@ export function automaticNoProxy(facts: PlatformFacts, settings: AutomaticSettin
   return { entries: isUsable ? [...entries].sort(byBytes) : [], excluded, problems, warnings };
 }
 
-/** The three texts that are accepted: with no proxy all empty, and `*` stays alone. */
+/** The accepted values: all empty without a proxy; a no-proxy list `*` gets no automatic entries. */
 export function acceptedStatus(spec: ProxySpec, automatic: readonly string[]): ProxyStatus {
   const { httpProxy = "", httpsProxy = "", noProxy = "" } = spec;
   if (isWithoutProxy(spec) || (httpProxy === "" && httpsProxy === "")) {
@@ -60,7 +60,7 @@ export function acceptedStatus(spec: ProxySpec, automatic: readonly string[]): P
   return { httpProxy, httpsProxy, noProxy: mergedNoProxy(noProxy, automatic) };
 }
 
-/** The user's items, trimmed, and the automatic ones: each once, sorted by bytes. */
+/** The user's trimmed items and the automatic entries, sorted by bytes, without duplicates. */
 export function mergedNoProxy(noProxy: string, automatic: readonly string[]): string {
   if (noProxy === "*") return "*";
   return [...new Set([...automatic, ...noProxyItems(noProxy)])].sort(byBytes).join(",");
@@ -83,11 +83,11 @@ function machineNetworks(
       if (cidr !== everyIPv4) kept.push(cidr);
       return;
     }
-    const what = cidr === "" ? "is empty" : `is no network: ${JSON.stringify(cidr.slice(0, 100))}`;
+    const what = cidr === "" ? "is empty" : `is not a network: ${JSON.stringify(cidr.slice(0, 100))}`;
     found.problems.push(`networking.machineNetwork[${index}] of the install-config ${what}`);
   });
   if (kept.some((cidr) => parseNetworkRange(cidr)?.bits === 0)) {
-    found.warnings.push("the machine network ::/0 sends every IPv6 address past the proxy");
+    found.warnings.push("with the machine network ::/0, every IPv6 address bypasses the proxy");
   }
   return kept;
 }
@@ -100,8 +100,8 @@ function internalApi({ internalApi }: InfrastructureFacts, found: Found): string
   }
   const uri = parseRequestUri(internalApi);
   const host = "problem" in uri ? "" : uri.host;
-  // The operator goes on with an empty item here; clients pass over it.
-  if (host === "") found.warnings.push(`${field} has no host: the internal API is not in the list`);
+  // The operator adds an empty item here, which clients ignore.
+  if (host === "") found.warnings.push(`${field} has no host: the no-proxy list lacks the internal API`);
   return [host];
 }
 
@@ -118,7 +118,7 @@ function clusterNetworks(
   return [...serviceNetworks, ...clusterNetworks];
 }
 
-/** Where clouds serve what an instance may know of itself. */
+/** The metadata service of cloud providers. */
 const metadataAddress = "169.254.169.254";
 
 function platformEntries(infrastructure: InfrastructureFacts, found: Found): string[] {
@@ -142,7 +142,7 @@ function awsEntries({ aws }: InfrastructureFacts, found: Found): string[] {
     return [];
   }
   if (aws.region === "") {
-    found.warnings.push("the region of AWS is empty: the names of instances are not in the list");
+    found.warnings.push("the AWS region is empty: the no-proxy list lacks the names of AWS instances");
   }
   return [aws.region === "us-east-1" ? ".ec2.internal" : `.${aws.region}.compute.internal`];
 }
@@ -156,7 +156,9 @@ function azureEntries({ azure }: InfrastructureFacts, found: Found): string[] {
   if (cloudName === "AzurePublicCloud") return [];
   const platform = "168.63.129.16";
   if (cloudName !== "AzureStackCloud" || armEndpoint === "") return [platform];
-  found.warnings.push("the endpoint of Azure Stack is listed as a whole URL, which no client matches");
+  found.warnings.push(
+    "the no-proxy list contains the Azure Stack endpoint as a full URL, which no client matches",
+  );
   return [platform, armEndpoint];
 }
 
@@ -166,12 +168,12 @@ function etcdNames({ infrastructure, install }: PlatformFacts, found: Found): st
   const domain = infrastructure.etcdDomain ??
     (api.startsWith("api-int.") ? api.slice("api-int.".length) : "");
   if (domain === "") {
-    found.warnings.push("etcdNames is set, but no domain for etcd's names is known");
+    found.warnings.push("etcdNames is set, but the domain of etcd's names is unknown");
     return [];
   }
   const count = Math.min(install.controlPlaneReplicas ?? 3, mostMembers);
   return Array.from({ length: count }, (_, index) => `etcd-${index}.${domain}`);
 }
 
-/** More members than etcd can have. */
+/** An upper limit; etcd has fewer members. */
 const mostMembers = 99;

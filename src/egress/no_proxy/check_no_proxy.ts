@@ -3,10 +3,10 @@ import { goTrimmed } from "./go_text.ts";
 import { parseNetworkRange } from "./network_range.ts";
 import type { SpecProblem, SpecReason, SpecReport } from "../proxy_spec.ts";
 
-/** How many items of one list are told of: one mistake often makes thousands of them. */
+/** The maximum number of items reported for one list: one mistake often repeats thousands of times. */
 const mostTold = 20;
 
-/** Checks a list of what goes past the proxy (table N): every bad item, and those that do not do what they seem to. */
+/** Checks a no-proxy list (table N) and reports every invalid item and every misleading one. */
 export function checkNoProxy(
   noProxy: string,
   { refusesSpaces = false }: { readonly refusesSpaces?: boolean } = {},
@@ -19,12 +19,12 @@ export function checkNoProxy(
     if (list.length <= mostTold) list.push({ path, reason, message });
   };
   if (noProxy === "*") {
-    report(warnings, "EverythingDirect", '"*" sends everything past the proxy');
+    report(warnings, "EverythingDirect", 'with "*", all requests bypass the proxy');
     return { problems, warnings };
   }
-  // The installer's own rule, which the operator does not have.
+  // The installer has this rule; the operator does not.
   if (refusesSpaces && /\s/.test(noProxy)) {
-    report(problems, "NoProxySpace", "must have no spaces: the installer refuses them");
+    report(problems, "NoProxySpace", "must have no spaces: the installer rejects them");
   }
   const items = noProxy.split(",");
   items.forEach((raw, index) => {
@@ -40,7 +40,7 @@ export function checkNoProxy(
   return { problems: told(problems, items.length), warnings: told(warnings, items.length) };
 }
 
-/** The items of a list as they are accepted: without the blanks around them. */
+/** The accepted items of a list: without surrounding whitespace. */
 export function noProxyItems(noProxy: string): string[] {
   return noProxy === "" ? [] : noProxy.split(",").map(goTrimmed);
 }
@@ -48,13 +48,19 @@ export function noProxyItems(noProxy: string): string[] {
 function told(list: SpecProblem[], items: number): SpecProblem[] {
   const last = list[mostTold];
   if (!last) return list;
-  return [...list.slice(0, mostTold), { ...last, message: `more of its ${items} items are like these` }];
+  return [...list.slice(0, mostTold), {
+    ...last,
+    message: `${items} items in total; more of them have problems like these`,
+  }];
 }
 
-/** RFC 1123 as Kubernetes reads it: lower case, digits, `-` inside and `.` between; labels of any length. */
+/**
+ * RFC 1123 as Kubernetes reads it: lowercase letters, digits, inner `-`, and `.` as a separator; labels of
+ * any length.
+ */
 const subdomain = /^[a-z0-9](?:[a-z0-9-]*[a-z0-9])?(?:\.[a-z0-9](?:[a-z0-9-]*[a-z0-9])?)*$/;
 
-/** What is wrong with an item, to be read after "item 3". */
+/** Why an item is invalid. The text follows "item 3". */
 function itemProblem(item: string): string | undefined {
   const name = item.replace(/^\./, "").replace(/\.$/, "");
   if (name.length <= 253 && subdomain.test(name)) return undefined;
@@ -67,46 +73,49 @@ function itemProblem(item: string): string | undefined {
 function whatIsOdd(item: string, name: string): string {
   if (item === "*") return 'may only stand alone, as the whole list ("*")';
   if (item.includes("://")) return "is a URL";
-  if (/\s|;/.test(item)) return "has a blank or a semicolon inside: only commas separate items";
+  if (/\s|;/.test(item)) return "contains whitespace or a semicolon: only commas separate items";
   if (item.startsWith("*.")) return `has a wildcard: write ${quoted(item.slice(1))}`;
   if (item.includes("*")) return "has a wildcard";
   if (/^\[.*\]/.test(item)) return "has brackets: write the address without them";
-  if (item.includes("/")) return "is no network";
+  if (item.includes("/")) return "is not a network";
   if (item.includes("%")) return "has a zone or an escape";
   if (/^[^:]*:[0-9]*$/.test(item)) return "has a port: write the name alone";
-  if (/[^\0-\x7f]/.test(item)) return "has letters beyond ASCII: write it as punycode (xn--…)";
-  if (name.length > 253) return `has ${name.length} characters: 253 are allowed`;
-  if (/[A-Z]/.test(item)) return "has capitals: write it in lower case";
+  if (/[^\0-\x7f]/.test(item)) return "has non-ASCII letters: write it in punycode (xn--…)";
+  if (name.length > 253) return `has ${name.length} characters: the limit is 253`;
+  if (/[A-Z]/.test(item)) return "has uppercase letters: write it in lower case";
   if (item.includes("_")) return "has an underscore";
   return "is none of these";
 }
 
-/** What an accepted item does not do, although it looks like it. */
+/** Why a valid item does not do what it seems to do. */
 function itemWarning(item: string): { readonly reason: SpecReason; readonly message: string } | undefined {
   const shown = quoted(item);
   if (parseIp(item)) return undefined;
   const network = parseNetworkRange(item);
   if (network) {
     if (network.bits > 0) return undefined;
-    return { reason: "ClientsDisagree", message: `${shown} is every address for Go, and none for curl` };
+    return {
+      reason: "ClientsDisagree",
+      message: `${shown} matches every address in Go, but no address in curl`,
+    };
   }
   const name = item.replace(/^\./, "").replace(/\.$/, "");
   const isNumeric = /^[0-9]+$/.test(name.split(".").at(-1) ?? "") || /^[0-9.-]+$/.test(name);
   if (isNumeric) {
     return {
       reason: "MatchesNothing",
-      message: `${shown} matches nothing: it is no address, network or name`,
+      message: `${shown} matches nothing: it is not a valid address, network or name`,
     };
   }
   if (!item.endsWith(".")) return undefined;
   const plain = JSON.stringify(item.slice(0, -1).slice(0, 100));
   return {
     reason: "ClientsDisagree",
-    message: `${shown} matches only names written with a dot at their end in most clients: add ${plain}`,
+    message: `${shown} matches only names with a trailing dot in most clients: add ${plain}`,
   };
 }
 
-/** What stands before an `@` may be a password, whatever form it has. */
+/** Masks everything before an `@`: it may be a password. */
 function quoted(item: string): string {
   const shown = item.replace(/^.*@/s, "…@");
   return JSON.stringify(shown.length > 100 ? `${shown.slice(0, 100)}…` : shown);

@@ -1,20 +1,20 @@
-/** What Go's `strings.TrimSpace` takes off: JavaScript's `trim` differs in two characters. */
+/** The whitespace of Go's `strings.TrimSpace`; JavaScript's `trim` differs in two characters. */
 const space = "\\t-\\r \\u0085\\u00a0\\u1680\\u2000-\\u200a\\u2028\\u2029\\u202f\\u205f\\u3000";
 const around = new RegExp(`^[${space}]+|[${space}]+$`, "g");
 
-/** A text without the blanks around it, as Go's `strings.TrimSpace` has it. */
+/** Trims a text like Go's `strings.TrimSpace`. */
 export function goTrimmed(text: string): string {
   return text.replace(around, "");
 }
 
-/** The order of Go's `sort.Strings`, which compares the bytes of UTF-8: the order of code points. */
+/** Compares like Go's `sort.Strings`: by UTF-8 bytes, which is the order of code points. */
 export function byBytes(a: string, b: string): number {
   const most = Math.min(a.length, b.length);
   for (let at = 0; at < most; at++) {
     const left = a.charCodeAt(at);
     const right = b.charCodeAt(at);
     if (left === right) continue;
-    // Surrogates stand for code points behind all others.
+    // Surrogates encode code points above all others.
     const isLeftPair = left >= 0xd800 && left <= 0xdfff;
     const isRightPair = right >= 0xd800 && right <= 0xdfff;
     if (isLeftPair !== isRightPair) return isLeftPair ? 1 : -1;

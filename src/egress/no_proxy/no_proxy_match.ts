@@ -4,7 +4,7 @@ import { goNoProxy, type IsDirect } from "./no_proxy_match_go.ts";
 import { requestsNoProxy, urllibNoProxy } from "./no_proxy_match_python.ts";
 import { requestOrigin } from "./request_origin.ts";
 
-/** The clients whose reading of NO_PROXY is known, and how each reads it. */
+/** The clients whose NO_PROXY rules postern knows, with their matchers. */
 const matchers = {
   "go": goNoProxy,
   "curl 7.88": (list: string) => curlNoProxy(list),
@@ -14,13 +14,13 @@ const matchers = {
   "requests": requestsNoProxy,
 } as const satisfies Readonly<Record<string, (list: string) => IsDirect>>;
 
-/** A client, by the name it goes by. */
+/** The name of a client. */
 export type NoProxyClient = keyof typeof matchers;
 
-/** What a client does with a URL. */
+/** Whether a client uses the proxy for a URL. */
 export type NoProxyVerdict = "direct" | "proxy";
 
-/** What every client does with a URL while NO_PROXY is this list; undefined for what is no URL with a host. */
+/** How each client treats a URL with this NO_PROXY list; undefined when the URL is invalid or has no host. */
 export function noProxyVerdicts(
   list: string,
   url: string,

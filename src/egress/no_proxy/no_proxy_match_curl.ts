@@ -4,15 +4,15 @@ import { asciiHost, type RequestOrigin } from "./request_origin.ts";
 
 export interface CurlOptions {
   /**
-   * Reads the list as curl 8 does: networks of IPv6 addresses count, and the list ends at a blank that no comma follows.
-   * Without it as 7.86 to 7.88 do, where an IPv6 address is a name like any other and blanks separate items.
+   * Reads the list like curl 8: IPv6 networks count, and the list ends at whitespace without a comma.
+   * Otherwise like 7.86 to 7.88: an IPv6 address is a plain name, and whitespace separates items.
    */
   readonly isNewer?: boolean;
 }
 
 /**
- * The matcher of curl: `*` counts only as the whole list, a dot at either end of an item is passed over, there are no
- * ports, wildcards or brackets, and a prefix of 0 bits means a single address.
+ * Matches like curl: `*` counts only as the whole list, a leading or trailing dot is ignored, ports,
+ * wildcards and brackets are unknown, and a prefix of 0 bits means a single address.
  */
 export function curlNoProxy(list: string, { isNewer = false }: CurlOptions = {}): IsDirect {
   if (list === "*") return () => true;
@@ -27,7 +27,7 @@ export function curlNoProxy(list: string, { isNewer = false }: CurlOptions = {})
   };
 }
 
-/** curl writes odd forms of an address as four numbers, and an IPv6 address as short as it goes. */
+/** curl normalizes unusual IPv4 forms to four numbers, and shortens IPv6 addresses. */
 function hostForCurl({ host, isBracketed }: RequestOrigin): string {
   if (isBracketed) {
     const bytes = parseIPv6(host);
@@ -62,7 +62,7 @@ function isAddressIn(address: IpBytes, item: string): boolean {
   const [text = "", length] = item.split("/");
   const network = address.length === 4 ? parseIPv4(text) : parseIPv6(text);
   if (!network) return false;
-  // As C's atoi has it: digits as far as they go, else 0.
+  // Like C's `atoi`: the leading digits, otherwise 0.
   const bits = Number(/^[ \t]*\+?([0-9]+)/.exec(length ?? "")?.[1] ?? 0) || network.length * 8;
   if (bits > network.length * 8) return false;
   return address.every((byte, index) => {

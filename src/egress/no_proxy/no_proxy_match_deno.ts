@@ -4,9 +4,9 @@ import { isInRange, type NetworkRange, parseNetworkRange } from "./network_range
 import type { RequestOrigin } from "./request_origin.ts";
 
 /**
- * The matcher of Deno's `fetch`: `*` anywhere in the list is every name, a dot in front is passed over, items keep
- * their capitals and so match no host that has them, and addresses are compared with addresses and networks only, so
- * that even `*` is none of them.
+ * Matches like Deno's `fetch`: `*` anywhere in the list matches every name, and a leading dot is ignored.
+ * Items keep their case, so an uppercase item matches no host. Addresses match only addresses and networks,
+ * not even `*`.
  */
 export function denoNoProxy(list: string): IsDirect {
   const items = list.split(",").map((item) => item.trim());
@@ -31,7 +31,7 @@ export function denoNoProxy(list: string): IsDirect {
   };
 }
 
-/** The host as a URL of the web platform has it: in lower case and punycode, addresses in their one form. */
+/** The host as the web platform's `URL` returns it: lowercase punycode, addresses in canonical form. */
 function hostForDeno({ host, isBracketed }: RequestOrigin): string {
   return URL.parse(`http://${isBracketed ? `[${host}]` : host}/`)?.hostname ?? host;
 }

@@ -4,13 +4,13 @@ import { goTrimmed } from "./go_text.ts";
 import { isInRange, type NetworkRange, parseNetworkRange } from "./network_range.ts";
 import { asciiHost, portOf, type RequestOrigin } from "./request_origin.ts";
 
-/** Whether a request goes past the proxy. */
+/** Whether a request bypasses the proxy. */
 export type IsDirect = (target: RequestOrigin) => boolean;
 
 /**
- * The matcher of Go's `golang.org/x/net/http/httpproxy`, by which the consumers of a cluster's proxy go: loopback is
- * always direct, `example.com` is itself and below, `.example.com` and `*.example.com` below only, a port narrows, and
- * names are never resolved. What it cannot read it skips.
+ * Matches like Go's `golang.org/x/net/http/httpproxy`, which consumers of a cluster's proxy use. Loopback is
+ * always direct. `example.com` matches itself and its subdomains, `.example.com` and `*.example.com` only the
+ * subdomains. An item's port must match. Names are never resolved, and invalid items are skipped.
  */
 export function goNoProxy(list: string): IsDirect {
   const names = new Map<string, NamePorts>();
@@ -43,19 +43,19 @@ export function goNoProxy(list: string): IsDirect {
   };
 }
 
-/** What is no ASCII may be encoded in the name of a URL (RFC 3986, section 3.2.2). */
+/** Decodes non-ASCII characters in a URL's host (RFC 3986, section 3.2.2). */
 function decodedHost({ host, isBracketed }: RequestOrigin): string {
   if (isBracketed || !host.includes("%")) return host;
-  // What is no UTF-8 means itself.
+  // Invalid UTF-8 stays as written.
   return percentDecoded(host) ?? host;
 }
 
-/** A zone (RFC 6874) tells of this machine's links, and makes no other address and no name. */
+/** Removes a zone (RFC 6874): it selects a local link and does not change the address. */
 function withoutZone(host: string): string {
   return /^([^%]*:[^%]*)%./s.exec(host)?.[1] ?? host;
 }
 
-/** The ports for which a name, or what is below it, goes direct; an empty text is every port. */
+/** The direct ports of a name and of its subdomains; an empty text is every port. */
 interface NamePorts {
   readonly itself: string[];
   readonly below: string[];
@@ -72,7 +72,7 @@ function addName(names: Map<string, NamePorts>, host: string, port: string): voi
   if (!isBelowOnly) ports.itself.push(port);
 }
 
-/** One look for each dot of the name, however long the list is. */
+/** One lookup per dot of the name, however long the list is. */
 function isNamed(names: ReadonlyMap<string, NamePorts>, host: string, port: string): boolean {
   const isOne = (ports: readonly string[] = []) => ports.some((one) => isPort(one, port));
   if (isOne(names.get(host)?.itself)) return true;
@@ -82,7 +82,7 @@ function isNamed(names: ReadonlyMap<string, NamePorts>, host: string, port: stri
   return false;
 }
 
-/** `host:port` and `[host]:port`, as Go's `net.SplitHostPort` has them; anything else is a host alone. */
+/** Splits `host:port` and `[host]:port` like Go's `net.SplitHostPort`; other texts are only a host. */
 function splitItem(item: string): { readonly host: string; readonly port: string } {
   const parts = /^(?:\[([^[\]]*)\]|([^:[\]]*)):([^:[\]]*)$/.exec(item);
   return parts ? { host: parts[1] ?? parts[2] ?? "", port: parts[3] ?? "" } : { host: item, port: "" };

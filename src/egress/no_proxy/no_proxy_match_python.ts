@@ -4,8 +4,8 @@ import { isInRange, parseNetworkRange } from "./network_range.ts";
 import type { RequestOrigin } from "./request_origin.ts";
 
 /**
- * The matcher of Python's `urllib.request`: `*` only as the whole list, names compared with and without the port, and
- * no networks at all. An IPv6 address keeps the brackets of its URL.
+ * Matches like Python's `urllib.request`: `*` counts only as the whole list, names match with and without the
+ * port, and networks are unknown. An IPv6 address keeps the brackets of its URL.
  */
 export function urllibNoProxy(list: string): IsDirect {
   if (list === "*") return () => true;
@@ -17,8 +17,8 @@ export function urllibNoProxy(list: string): IsDirect {
 }
 
 /**
- * The matcher of Python's `requests` (2.34 and newer; older ones take `example.com` for the end of `notexample.com`
- * too): IPv4 networks of 1 to 32 bits count, names are compared with and without the port, then urllib is asked.
+ * Matches like Python's `requests` 2.34 and newer: IPv4 networks of 1 to 32 bits count, names match with and
+ * without the port, then urllib's rules apply. Older versions also match `notexample.com` with `example.com`.
  */
 export function requestsNoProxy(list: string): IsDirect {
   const items = list.replaceAll(" ", "").split(",").filter((item) => item !== "");
@@ -33,7 +33,7 @@ export function requestsNoProxy(list: string): IsDirect {
         return network ? isInRange(address, network) : item === host;
       })
       : isNamed(names, [host, hasPort(target) ? `${host}:${Number(target.port)}` : host]);
-    // It asks with the host alone: without its port, and without brackets.
+    // requests passes only the host to urllib, without port and brackets.
     return isListed || isDirectInUrllib({ ...target, isBracketed: false, port: "" });
   };
 }

@@ -1,15 +1,15 @@
-/** Whom a request goes to, as every client's matcher begins: by the text of its URL. */
+/** The origin of a request, from the text of its URL: the input of every matcher. */
 export interface RequestOrigin {
-  /** In lower case. */
+  /** In lowercase. */
   readonly scheme: string;
   /** As typed, without brackets. */
   readonly host: string;
   readonly isBracketed: boolean;
-  /** As typed; empty where the URL has none. */
+  /** As typed; empty if the URL has none. */
   readonly port: string;
 }
 
-/** Takes a URL apart without changing its host; undefined for what has none. */
+/** Splits a URL without changing its host; undefined when it has no host. */
 export function requestOrigin(url: string): RequestOrigin | undefined {
   const [, scheme, authority] = /^([A-Za-z][A-Za-z0-9+.-]*):\/\/([^/?#\\\s]+)(?=[/?#\\]|$)/.exec(url) ?? [];
   if (scheme === undefined || authority === undefined) return undefined;
@@ -20,13 +20,13 @@ export function requestOrigin(url: string): RequestOrigin | undefined {
   return { scheme: scheme.toLowerCase(), host, isBracketed: bracketed !== undefined, port };
 }
 
-/** A name in punycode; undefined for what is no name at all. */
+/** Converts a name to punycode; undefined when it is invalid. */
 export function asciiHost(host: string): string | undefined {
   if (/^[\0-\x7f]*$/.test(host)) return host;
   return URL.parse(`http://${host}/`)?.hostname;
 }
 
-/** The port that a request without one goes to; empty for a scheme that has none. */
+/** The port of a request, or the default port of its scheme; empty for an unknown scheme. */
 export function portOf({ scheme, port }: RequestOrigin): string {
   return port !== "" ? port : { http: "80", ws: "80", https: "443", wss: "443" }[scheme] ?? "";
 }

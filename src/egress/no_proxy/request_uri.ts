@@ -1,20 +1,22 @@
 import { parseIPv6 } from "../../words/mod.ts";
 
-/** A URL as Go's `url.ParseRequestURI` takes it apart, which is how the operator and most consumers read a proxy. */
+/**
+ * A URL as parsed by Go's `url.ParseRequestURI`, which the operator and most consumers use for proxy URLs.
+ */
 export interface RequestUri {
-  /** In lower case; empty for a path alone. */
+  /** In lowercase; empty when the text is only a path. */
   readonly scheme: string;
-  /** `scheme:something` without a slash: no host can be told. */
+  /** `scheme:something` without a slash, which has no host. */
   readonly isOpaque: boolean;
-  /** Still with its percent signs; undefined where there is no `@`. */
+  /** Still percent-encoded; undefined without an `@`. */
   readonly userinfo?: string;
-  /** Without brackets; empty where none is written. */
+  /** Without brackets; empty if there is none. */
   readonly host: string;
-  /** Digits; undefined without a colon, empty behind one that nothing follows. */
+  /** Digits; undefined without a colon, empty when nothing follows the colon. */
   readonly port?: string;
 }
 
-/** Takes a URL apart, or says what is wrong with it without quoting it: it may hold a password. */
+/** Parses a URL or returns a problem. The problem does not quote the URL, which may hold a password. */
 export function parseRequestUri(text: string): RequestUri | { readonly problem: string } {
   if (/\p{Cc}/u.test(text.replace(/[\u0080-\u009f]/g, ""))) {
     return { problem: "must have no control characters" };
@@ -47,7 +49,9 @@ function parseAuthority(authority: string): Authority | { readonly problem: stri
   if ("problem" in hosted || at < 0) return hosted;
   const userinfo = authority.slice(0, at);
   if (!/^[A-Za-z0-9._:~!$&'()*+,;=%@-]*$/.test(userinfo)) {
-    return { problem: "must have other characters in its user or password encoded, as # is by %23" };
+    return {
+      problem: "must percent-encode special characters in its user and password, for example # as %23",
+    };
   }
   return hasBadEscape(userinfo) ? { problem: badEscape } : { userinfo, ...hosted };
 }
@@ -55,14 +59,14 @@ function parseAuthority(authority: string): Authority | { readonly problem: stri
 function parseHost(text: string): Authority | { readonly problem: string } {
   const bracket = text.lastIndexOf("[") === 0 ? text.lastIndexOf("]") : -1;
   if (text.includes("[") && bracket < 0) {
-    return { problem: "must have its brackets around an IPv6 address and nothing else" };
+    return { problem: "must have brackets only around an IPv6 address" };
   }
   const colon = bracket >= 0 ? bracket + 1 : text.indexOf(":");
   const behind = colon < 0 ? "" : text.slice(colon);
   if (behind.includes(":", 1)) {
-    return { problem: "must have an IPv6 address in brackets, and one port at most" };
+    return { problem: "must have brackets around an IPv6 address and at most one port" };
   }
-  if (!/^(?::[0-9]*)?$/.test(behind)) return { problem: "must have a number behind the colon of its port" };
+  if (!/^(?::[0-9]*)?$/.test(behind)) return { problem: "must have a number after the colon of its port" };
   const port = behind === "" ? {} : { port: behind.slice(1) };
   if (bracket >= 0) {
     const host = text.slice(1, bracket);
@@ -74,15 +78,15 @@ function parseHost(text: string): Authority | { readonly problem: string } {
   return problem === undefined ? { host: decodedHost(host), ...port } : { problem };
 }
 
-/** Only what is no ASCII may be encoded in a host, and the percent sign itself. */
+/** A host may percent-encode only non-ASCII characters and the percent sign. */
 function hostProblem(host: string): string | undefined {
   const plain = host.replace(/%(?:25|[89A-Fa-f][0-9A-Fa-f])/g, "");
   if (plain.includes("%")) return badEscape;
   const isPlain = /^[A-Za-z0-9_.~!$&'()*+,;=\]<>"\u0080-\uffff-]*$/.test(plain);
-  return isPlain ? undefined : "must have no blanks and no other odd characters in its host";
+  return isPlain ? undefined : "must not have whitespace or other invalid characters in its host";
 }
 
-const badEscape = "must have two hexadecimal digits behind each %, and no encoded letter in its host";
+const badEscape = "must have two hexadecimal digits after each %, and no encoded letter in its host";
 
 function hasBadEscape(text: string): boolean {
   return /%(?![0-9A-Fa-f]{2})/.test(text);

@@ -1,4 +1,4 @@
-/** The domains below which clouds have their APIs, as HyperShift counts them. */
+/** The parent domains of cloud APIs, as listed by HyperShift. */
 export const cloudDomains: readonly string[] = [
   "amazonaws.com",
   "c2s.ic.gov",
@@ -9,7 +9,7 @@ export const cloudDomains: readonly string[] = [
   "cloud.ibm.com",
 ];
 
-/** Whether a host, in its normal form, is below one of them. */
+/** Whether a normalized host is a subdomain of one of them. */
 export function isCloudHost(host: string): boolean {
   return cloudDomains.some((domain) => host.endsWith(`.${domain}`));
 }

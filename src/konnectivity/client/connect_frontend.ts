@@ -3,7 +3,7 @@ import { PosternError, type Target } from "../../words/mod.ts";
 import { httpConnect, orDrop } from "../../http/mod.ts";
 import type { FrontendReach } from "./reach_frontend.ts";
 
-/** Dials through a server's HTTP CONNECT frontend: a connection to the server for each dial. */
+/** Dials through a server's HTTP CONNECT frontend, with one connection to the server per dial. */
 export async function dialByConnect(
   reach: FrontendReach,
   target: Target,

@@ -9,19 +9,19 @@ import type { FrontendReach } from "./reach_frontend.ts";
 
 interface Session {
   readonly opening: Promise<Http2Connection>;
-  /** What it was opened with. */
+  /** The certificates used to open it. */
   readonly certificates: string;
 }
 
-/** Dials through a server's gRPC frontend: one connection to it for all, a stream for each dial. */
+/** Dials through a server's gRPC frontend: all dials share one connection, and each has its own stream. */
 export class GrpcFrontend implements AsyncDisposable {
   readonly #reach: FrontendReach;
   readonly #clock: Clock;
   #session: Session | undefined;
-  /** All that are open, also those that new dials do not use any more. */
+  /** All open connections, including those that new dials no longer use. */
   readonly #connections = new Set<Http2Connection>();
   readonly #stop = new AbortController();
-  /** Those that are being asked for a sign of life. */
+  /** The connections with a ping in flight. */
   readonly #asked = new Map<Http2Connection, Promise<boolean>>();
 
   constructor(reach: FrontendReach, { clock }: { clock: Clock }) {
@@ -29,7 +29,7 @@ export class GrpcFrontend implements AsyncDisposable {
     this.#clock = clock;
   }
 
-  /** Connections to the server, and streams on them. */
+  /** The numbers of connections to the server and of their streams. */
   get counts(): { sessions: number; streams: number } {
     let streams = 0;
     for (const connection of this.#connections) streams += connection.openStreams;
@@ -41,7 +41,7 @@ export class GrpcFrontend implements AsyncDisposable {
     try {
       return await this.#dialOn(first, target, options);
     } catch (error) {
-      // A server that is about to go turns away what it did not look at.
+      // A server that shuts down rejects streams it has not processed.
       if (!first.isRefused || options.signal.aborted) throw error;
       return await this.#dialOn(await this.#exchange(options), target, options);
     }
@@ -51,18 +51,18 @@ export class GrpcFrontend implements AsyncDisposable {
     const grpc = new GrpcStream(exchange);
     const dialer = new PacketDialer(new PacketStream(grpc), { clock: this.#clock, isShared: false });
     const ended = dialer.run().then((failure) => {
-      // Where the server has ended it, our half is still open.
+      // After the server's end, our half is still open.
       exchange.end();
       return failure ?? statusFailure(grpc, this.#reach.label);
     });
     try {
       const tunnel = await dialer.dial(target, { signal });
-      // The stream is of this one connection only.
+      // The stream carries only this connection.
       tunnel.onClosed = () => exchange.end();
       return tunnel;
     } catch (error) {
       if (dialer.isOver) throw await ended.then((why) => why ?? error);
-      // Who resets streams that are hardly there passes for an attacker, so one that was answered ends in order.
+      // Servers treat quick resets as an attack, so end an answered stream normally.
       if (signal.aborted) exchange.reset();
       else exchange.end();
       throw error;
@@ -89,14 +89,14 @@ export class GrpcFrontend implements AsyncDisposable {
       return await first.request(fields, { signal });
     } catch (error) {
       signal.throwIfAborted();
-      // It ended between two dials: that is seen only when it is used.
+      // The connection ended between two dials; only its use reveals that.
       if (first.isOpen) throw error;
       const second = await this.#connection({ signal, onStep });
       return await second.request(fields, { signal });
     }
   }
 
-  /** The connection that new dials share. */
+  /** Returns the connection that new dials share. */
   async #connection(options: DialOptions): Promise<Http2Connection> {
     const certificates = await this.#reach.certificates();
     const session = this.#session;
@@ -105,17 +105,17 @@ export class GrpcFrontend implements AsyncDisposable {
       if (connection?.isOpen && await this.#answers(connection)) return connection;
       options.signal.throwIfAborted();
     }
-    // Others may have begun a new one meanwhile.
+    // Another dial may have opened a new connection in the meantime.
     if (this.#session === session || !this.#session) {
       if (session) this.#leave(session);
       this.#session = { opening: this.#open(options), certificates };
-      // Whoever waits for it hears of its failure.
+      // The dials that await it report its failure.
       this.#session.opening.catch(() => {});
     }
     return await unlessAborted(this.#session.opening, options.signal);
   }
 
-  /** New dials use another one: this one ends with what goes over it, or when nothing comes from it any more. */
+  /** Retires a connection: it closes when its streams end or the server stops responding. */
   #leave({ opening }: Session): void {
     const { signal } = this.#stop;
     opening.then((connection) =>
@@ -126,7 +126,7 @@ export class GrpcFrontend implements AsyncDisposable {
     ).catch(() => {});
   }
 
-  /** A connection that was silent for a while may be gone without a word, or only slow. Asked once for all who dial. */
+  /** Checks a silent connection with a ping, shared by all dials: the server may be gone or only slow. */
   async #answers(connection: Http2Connection): Promise<boolean> {
     if (this.#clock.now() - connection.heard < freshFor) return true;
     let asked = this.#asked.get(connection);
@@ -139,9 +139,9 @@ export class GrpcFrontend implements AsyncDisposable {
     return await asked;
   }
 
-  /** It is for all who wait, so no single one of them ends it. */
+  /** Opens the shared connection, so that a single canceled dial does not stop it. */
   async #open({ onStep }: DialOptions): Promise<Http2Connection> {
-    const late = () => new PosternError("timeout", `Cannot reach ${this.#reach.label}: it does not answer`);
+    const late = () => new PosternError("timeout", `Cannot reach ${this.#reach.label}: timeout`);
     const conn = await within(
       { clock: this.#clock, ms: openLimit, signal: this.#stop.signal, error: late },
       (signal) => this.#reach.connect(["h2"], { signal, onStep }),
@@ -156,19 +156,19 @@ export class GrpcFrontend implements AsyncDisposable {
   }
 }
 
-/** Why a server ended a stream, where it says so. */
+/** The server's reason for ending a stream, if it sent one. */
 async function statusFailure(grpc: GrpcStream, peer: string): Promise<PosternError | undefined> {
   const status = await grpc.status().catch(() => undefined);
   return status && status.code !== grpcCodes.ok ? grpcError(status, peer) : undefined;
 }
 
-/** For how long a connection that was heard of is believed to be there, in ms. */
+/** How long a connection counts as alive after the last data, in ms. */
 const freshFor = 5000;
 const pingLimit = 3000;
-/** For how long one that new dials have left may say nothing at all, in ms. */
+/** How long a retired connection may be silent, in ms. */
 const deadLimit = 20_000;
-/** A server of Go takes pings within five minutes of each other for an attack, and drops whoever sends four, in ms. */
+/** In ms. Go servers treat pings less than five minutes apart as an attack and drop the client after four. */
 const seldom = 310_000;
 const openLimit = 10_000;
-/** So large that only the windows of streams count: some that are not read must not keep all others waiting. */
+/** Large enough that only stream windows limit data: unread streams must not block the others. */
 const connectionWindow = 1 << 30;

@@ -18,21 +18,21 @@ export interface GuestDnsParts {
   readonly clock: Clock;
   /** The addresses of the DNS server. */
   readonly servers: (options: { readonly signal: AbortSignal }) => Promise<readonly string[]>;
-  /** Through the tunnel. */
+  /** Dials through the tunnel. */
   readonly dial: Dialer;
 }
 
-/** What is known of a name: its addresses, or that it has none. */
+/** The addresses of a name; empty when it has none. */
 interface Known {
   readonly addresses: readonly string[];
-  /** For how long, in s. */
+  /** The time to live, in s. */
   readonly ttl: number;
 }
 
-/** Asks the DNS of a cluster, over TCP, and keeps what it says for as long as it says. */
+/** Queries a cluster's DNS over TCP and caches results for their time to live. */
 export class GuestDns implements Disposable {
   readonly #parts: GuestDnsParts;
-  /** What was said, oldest first, and until when it counts, by the clock. */
+  /** The cached results, oldest first, with their expiry by the clock. */
   readonly #kept = new Map<string, { readonly addresses: readonly string[]; readonly until: number }>();
   readonly #asking = new Map<string, Promise<readonly string[]>>();
   readonly #ended = new AbortController();
@@ -41,13 +41,15 @@ export class GuestDns implements Disposable {
     this.#parts = parts;
   }
 
-  /** All addresses of a name; `name_not_found` where it has none, anything else where the server cannot be asked. */
+  /**
+   * All addresses of a name. Throws `name_not_found` when it has none, other errors when the server fails.
+   */
   async resolve(name: string, { signal }: { readonly signal: AbortSignal }): Promise<readonly string[]> {
     const addresses = this.#held(name) ?? await unlessAborted(this.#asked(name), signal);
     if (addresses.length > 0) return addresses;
     throw new PosternError(
       "name_not_found",
-      `Cannot find "${name}": the cluster's DNS knows no address of it`,
+      `Cannot find "${name}": the cluster's DNS has no address for this name`,
     );
   }
 
@@ -63,12 +65,12 @@ export class GuestDns implements Disposable {
     return undefined;
   }
 
-  /** Whoever asks at the same time shares one question. */
+  /** Concurrent calls for the same name share one query. */
   #asked(name: string): Promise<readonly string[]> {
     const running = this.#asking.get(name);
     if (running) return running;
     const asking = this.#ask(name).finally(() => this.#asking.delete(name));
-    // Those who wait for it hear of its failure.
+    // The callers that await it report its failure.
     asking.catch(() => {});
     this.#asking.set(name, asking);
     return asking;
@@ -76,8 +78,7 @@ export class GuestDns implements Disposable {
 
   async #ask(name: string): Promise<readonly string[]> {
     const { clock } = this.#parts;
-    const error = () =>
-      new PosternError("timeout", `Cannot ask the cluster's DNS for "${name}": no answer in time`);
+    const error = () => new PosternError("timeout", `Cannot query the cluster's DNS for "${name}": timeout`);
     const { addresses, ttl } = await within(
       { clock, ms: askLimit, signal: this.#ended.signal, error },
       (signal) => this.#exchange(name, signal),
@@ -88,7 +89,7 @@ export class GuestDns implements Disposable {
 
   async #exchange(name: string, signal: AbortSignal): Promise<Known> {
     if (!isDnsName(name)) {
-      throw new PosternError("name_not_found", `Cannot find "${name}": not a name of DNS`);
+      throw new PosternError("name_not_found", `Cannot find "${name}": it is not a valid DNS name`);
     }
     try {
       const servers = await this.#parts.servers({ signal });
@@ -101,9 +102,9 @@ export class GuestDns implements Disposable {
       return await ask(conn, name);
     } catch (error) {
       signal.throwIfAborted();
-      // That the server is not found says nothing of the name.
+      // A missing DNS server does not mean that the name does not exist.
       if (error instanceof PosternError && error.code !== "name_not_found") throw error;
-      throw withContext("Cannot ask the cluster's DNS", error, { code: "unreachable" });
+      throw withContext("Cannot query the cluster's DNS", error, { code: "unreachable" });
     }
   }
 
@@ -114,7 +115,7 @@ export class GuestDns implements Disposable {
   }
 }
 
-/** Asks for both families at once, on one connection (RFC 7766, section 6.2.1.1). */
+/** Queries both address families at once on one connection (RFC 7766, section 6.2.1.1). */
 async function ask(conn: Conn, name: string): Promise<Known> {
   const first = Math.floor(Math.random() * 0xfffe);
   const questions = (["A", "AAAA"] as const).map((type, at) => ({ id: first + at, type }));
@@ -139,9 +140,9 @@ async function ask(conn: Conn, name: string): Promise<Known> {
   if (left.size > 0) failures.push(noAnswer(name));
   const addresses = known.flatMap(({ addresses }) => addresses);
   const [failure] = failures;
-  // Half of the truth is good enough where it has an address.
+  // Addresses of one family are enough.
   if (failure && addresses.length === 0) throw failure;
-  // What has addresses decides: most names have none of one family.
+  // Only results with addresses set the time to live: most names lack one family.
   const telling = addresses.length > 0 ? known.filter(({ addresses }) => addresses.length > 0) : known;
   return { addresses, ttl: Math.min(failure ? nothingTtl : longestTtl, ...telling.map(({ ttl }) => ttl)) };
 }
@@ -165,7 +166,7 @@ function question(id: number, name: string, type: "A" | "AAAA"): DnsMessage {
   };
 }
 
-/** The addresses of a name and of what it is only another name of. */
+/** The addresses of a name and of its aliases. */
 function meaningOf(
   { rcode, answers }: DnsMessage,
   name: string,
@@ -175,13 +176,13 @@ function meaningOf(
   if (rcode !== dnsRcodes.noError) {
     return new PosternError(
       "unreachable",
-      `Cannot ask the cluster's DNS for "${name}": it answers with code ${rcode}`,
+      `Cannot query the cluster's DNS for "${name}": response code ${rcode}`,
     );
   }
   const owners = new Set([plain(name)]);
   const addresses: string[] = [];
   let ttl = longestTtl;
-  // An alias stands in front of what it leads to (RFC 1034, section 4.3.2).
+  // An alias precedes its target (RFC 1034, section 4.3.2).
   for (const record of answers) {
     if (!owners.has(plain(record.name))) continue;
     if (record.type === "CNAME") owners.add(plain(record.target));
@@ -199,16 +200,16 @@ function plain(name: string): string {
 function noAnswer(name: string): PosternError {
   return new PosternError(
     "unreachable",
-    `Cannot ask the cluster's DNS for "${name}": it ended the connection`,
+    `Cannot query the cluster's DNS for "${name}": the server closed the connection`,
   );
 }
 
 const dnsPort = 53;
-/** For one name, in ms. */
+/** Timeout of one query, in ms. */
 const askLimit = 5000;
 const mostKept = 1000;
-/** Of one server, answers to something else among them. */
+/** The maximum number of messages read from one server, including unrelated ones. */
 const mostMessages = 8;
-/** In s: whatever the server says, and where it says that there is nothing. */
+/** In s: the longest time in the cache, and the time for a name without addresses. */
 const longestTtl = 300;
 const nothingTtl = 5;

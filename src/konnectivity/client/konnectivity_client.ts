@@ -10,21 +10,21 @@ import { TargetNames, type TargetPath } from "./target_names.ts";
 
 export interface KonnectivityClientDeps {
   readonly network: Network;
-  /** How the server is reached. */
+  /** Connects to the server. */
   readonly dialer: Dialer;
   readonly files: Files;
   readonly clock: Clock;
-  /** Another transport of the same configuration by its name. */
+  /** Returns another transport of the same configuration by name. */
   readonly sibling?: ((name: string) => Transport | undefined) | undefined;
 }
 
-/** A client of a Konnectivity server: one of its agents connects, inside the cluster it runs in. */
+/** Dials through a Konnectivity server; one of its agents connects to the target from its cluster. */
 export class KonnectivityClient implements AsyncDisposable {
   readonly #deps: KonnectivityClientDeps;
   readonly #names: TargetNames | undefined;
-  /** How the server is asked. */
+  /** Dials through the configured frontend. */
   readonly #dial: Dialer;
-  /** From the first dial on. */
+  /** Undefined before the first dial. */
   #grpc: GrpcFrontend | undefined;
   #state: TransportStatus = { state: "idle" };
 
@@ -50,7 +50,7 @@ export class KonnectivityClient implements AsyncDisposable {
     return await this.#dialPath(target, await this.#names.pathTo(target, options), options);
   }
 
-  /** As `dial`, but a name is left to the agent. */
+  /** Like `dial`, but the agent resolves the name. */
   async dialFar(target: Target, options: DialOptions): Promise<Conn> {
     try {
       const conn = await this.#dial(target, options);

@@ -1,34 +1,34 @@
 import type { Target } from "../../words/mod.ts";
 
-/** What a Konnectivity server's frontend speaks. */
+/** The protocol of a Konnectivity server's frontend. */
 export type KonnectivityMode = "grpc" | "http-connect";
 
-/** The settings of a way through a Konnectivity server, as plain data. */
+/** The settings of a Konnectivity transport, as plain data. */
 export interface KonnectivitySettings {
   readonly mode: KonnectivityMode;
   readonly server: { readonly target: Target } | { readonly path: string };
   readonly ca?: string;
   readonly cert?: string;
   readonly key?: string;
-  /** The name that the server's certificate is checked for, where it is not the server's own. */
+  /** The expected name in the server's certificate (default: the server's host). */
   readonly serverName?: string;
-  /** How names are resolved; absent leaves them to the agent. */
+  /** How to resolve names; without it the agent resolves them. */
   readonly names?: NamesSettings;
 }
 
-/** How names are resolved before a server is asked for a target, as plain data. */
+/** How to resolve names before the server gets a target, as plain data. */
 export interface NamesSettings {
-  /** The kubernetes transport in whose cluster Services have their names. */
+  /** The kubernetes transport of the cluster whose Services have these names. */
   readonly services?: string;
   readonly guestDNS: boolean;
-  /** Where the cluster's own DNS is. */
+  /** The place of the cluster's DNS server. */
   readonly guestDNSService: { readonly namespace: string; readonly name: string } | {
     readonly address: string;
   };
-  /** Whether names that the guest's DNS cannot be asked for are resolved and dialled from this machine. */
+  /** Whether this machine resolves and dials a name after the guest's DNS failed. */
   readonly managementDNS: boolean;
   readonly cloudDirect: boolean;
-  /** Who resolves what is left. */
+  /** Where to resolve all other names. */
   readonly otherwise: "agent" | "local";
   readonly preferIPv4: boolean;
 }

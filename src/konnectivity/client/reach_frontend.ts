@@ -5,31 +5,33 @@ import { sameSettings } from "../../config/mod.ts";
 import { orDrop } from "../../http/mod.ts";
 import type { KonnectivitySettings } from "./konnectivity_settings.ts";
 
-/** What stands in the files of TLS. */
+/** The contents of the TLS files. */
 interface Texts {
   readonly ca?: string;
   readonly cert?: string;
   readonly key?: string;
 }
 
-/** What a frontend is reached with. */
+/** The dependencies of a `FrontendReach`. */
 export interface ReachDeps {
   readonly network: Network;
   readonly dialer: Dialer;
   readonly files: Files;
 }
 
-/** Files that change all the time are as good as any after so many reads. */
+/** After this many reads, use files even if they keep changing. */
 const mostReads = 5;
 
-/** Connects to a Konnectivity server's frontend: over TLS with the certificates as they are now, or over its socket. */
+/**
+ * Connects to a Konnectivity server's frontend, over TLS with the current certificates or over its socket.
+ */
 export class FrontendReach {
   readonly #settings: KonnectivitySettings;
   readonly #deps: ReachDeps;
   readonly #ca: FreshText | undefined;
   readonly #cert: FreshText | undefined;
   readonly #key: FreshText | undefined;
-  /** As they were used last. */
+  /** The contents used last. */
   #last: Texts | undefined;
 
   constructor(settings: KonnectivitySettings, deps: ReachDeps) {
@@ -42,13 +44,13 @@ export class FrontendReach {
     this.#key = fresh(settings.key);
   }
 
-  /** Where the server is, for sentences. */
+  /** The server's name for messages. */
   get label(): string {
     const { server } = this.#settings;
     return `the Konnectivity server ${"path" in server ? server.path : formatTarget(server.target)}`;
   }
 
-  /** The name that requests give the server. */
+  /** The `:authority` of requests. */
   get authority(): string {
     const { server, serverName } = this.#settings;
     if ("path" in server) return "localhost";
@@ -59,7 +61,7 @@ export class FrontendReach {
     return "target" in this.#settings.server;
   }
 
-  /** What a connection is made with; it changes when certificates were renewed. */
+  /** Identifies the TLS files of a connection; changes when certificates are renewed. */
   async certificates(): Promise<string> {
     return Object.values(await this.#texts()).join("\0");
   }
@@ -86,7 +88,7 @@ export class FrontendReach {
       return await this.#deps.network.secure(conn, {
         serverName: this.#settings.serverName ?? host,
         ...texts,
-        // Who names an authority means that one, as with upstream's clients.
+        // Trust only the given CA, like upstream's clients.
         ...(texts.ca !== undefined && { trust: "ca" }),
         ...(alpn.length > 0 && { alpn }),
         signal,
@@ -94,10 +96,7 @@ export class FrontendReach {
     });
   }
 
-  /**
-   * The files as they belong together: one that was changed between two reads, as when Kubernetes swaps a mounted
-   * secret, has all of them read again.
-   */
+  /** Reads the files until two reads agree: Kubernetes may replace a mounted secret between two reads. */
   async #texts(): Promise<Texts> {
     let before = this.#last;
     for (let tries = 0;; tries++) {

@@ -16,34 +16,34 @@ import { isCloudHost } from "./cloud_hosts.ts";
 import { GuestDns } from "./guest_dns.ts";
 import type { NamesSettings } from "./konnectivity_settings.ts";
 
-/** Where a target is, and from where it is dialled. */
+/** The addresses of a target and where to dial them. */
 export type TargetPath =
-  /** From this machine, by its name. */
+  /** From this machine, by name. */
   | { readonly from: "here"; readonly hosts?: undefined }
-  /** From this machine or from the agent; the hosts are to be tried in this order. */
+  /** From this machine or the agent, in this order of hosts. */
   | { readonly from: "here" | "agent"; readonly hosts: readonly string[] };
 
 export interface TargetNamesParts {
   readonly network: Network;
   readonly clock: Clock;
-  /** The transport that the settings call `services`. */
+  /** Returns the transport named by the `services` setting. */
   readonly services: () => Transport | undefined;
-  /** Through the server, an address. */
+  /** Dials an address through the server. */
   readonly dialAddress: Dialer;
 }
 
 /**
- * What names mean for the targets of a Konnectivity server, in the order of HyperShift's proxies: the APIs of clouds are
- * dialled from here; Services of the guest cluster have their addresses; the cluster's own DNS knows the rest, or this
- * machine's where that cannot be asked.
+ * Resolves names for targets of a Konnectivity server, in the order of HyperShift's proxies. Cloud APIs are
+ * dialed from this machine. A Service name resolves to the Service's addresses. The cluster's DNS resolves
+ * other names, or this machine's resolver when the cluster's DNS fails.
  */
 export class TargetNames implements Disposable {
   readonly #settings: NamesSettings;
   readonly #parts: TargetNamesParts;
   readonly #guest: GuestDns;
-  /** Why the guest's DNS could not be asked last, and when it may be asked again, by the clock. */
+  /** The last failure of the guest's DNS, and the time of the next attempt by the clock. */
   #failed: { readonly error: unknown; until: number } | undefined;
-  /** Until when it is known that the whole cluster may not be looked at, by the clock. */
+  /** Until this time, do not retry watching the whole cluster, which RBAC denied. */
   #narrowUntil = -Infinity;
 
   constructor(settings: NamesSettings, parts: TargetNamesParts) {
@@ -77,7 +77,7 @@ export class TargetNames implements Disposable {
     if (service && service.addresses.length > 0) {
       return this.#far(host, service.addresses, { options, by: "its Service" });
     }
-    // An ExternalName is another name, of a Service or of anything.
+    // An ExternalName is an alias for a Service or any other name.
     if (service?.alias !== undefined && depth < mostAliases) {
       const alias = normalHost(service.alias);
       options.onStep?.(`${host} is the ExternalName ${alias}`);
@@ -85,20 +85,19 @@ export class TargetNames implements Disposable {
     }
     if (service && isServiceName(host)) {
       failures.push(
-        notFound(host, "no address belongs to it; a headless Service has those of its ready endpoints"),
+        notFound(host, "the Service has no address; a headless Service needs ready endpoints"),
       );
     }
     if (this.#settings.guestDNS) return await this.#byDns(target, options, failures);
     return await this.#otherwise(host, options, failures);
   }
 
-  /** What the guest's API says of a name that may be a Service's; undefined where it is none, or cannot be asked. */
+  /** Looks up a possible Service name in the guest's API; undefined when it is none or the lookup fails. */
   async #service(host: string, { signal }: DialOptions, failures: unknown[]): Promise<FarName | undefined> {
     const { services: name } = this.#settings;
     if (name === undefined || !host.includes(".")) return undefined;
     const { clock } = this.#parts;
-    const error = () =>
-      new PosternError("timeout", `Cannot ask the API of "${name}" for Services: no answer in time`);
+    const error = () => new PosternError("timeout", `Cannot look up Services through "${name}": timeout`);
     try {
       return await within(
         { clock, ms: servicesLimit, signal, error },
@@ -115,9 +114,13 @@ export class TargetNames implements Disposable {
     const { services: name = "" } = this.#settings;
     const transport = this.#parts.services();
     if (!transport?.names) {
-      throw new PosternError("config", `Cannot ask "${name}" for Services: it has none`, {
-        hint: "name a transport of kind kubernetes as names.services",
-      });
+      throw new PosternError(
+        "config",
+        `Cannot look up Services through "${name}": this transport has no Services`,
+        {
+          hint: "set names.services to a kubernetes transport",
+        },
+      );
     }
     await this.#holdAll(transport, signal);
     const found = await transport.names.find(host, { signal });
@@ -126,7 +129,7 @@ export class TargetNames implements Disposable {
       : undefined;
   }
 
-  /** The whole cluster where that is allowed: a name of two labels is then told from a Service without a question. */
+  /** Watches the whole cluster if allowed; then two-label names need no API request. */
   async #holdAll({ tables }: Transport, signal: AbortSignal): Promise<void> {
     const { clock } = this.#parts;
     if (!tables || tables.current || clock.now() < this.#narrowUntil) return;
@@ -145,7 +148,7 @@ export class TargetNames implements Disposable {
     if (found && found.addresses.length > 0) return found.addresses;
     throw new PosternError(
       "unreachable",
-      `Cannot find the Service ${where.namespace}/${where.name} of the cluster's DNS`,
+      `Cannot find the cluster's DNS Service ${where.namespace}/${where.name}`,
     );
   }
 
@@ -159,7 +162,7 @@ export class TargetNames implements Disposable {
         return this.#far(host, addresses, { options, by: "the cluster's DNS" });
       } catch (error) {
         signal.throwIfAborted();
-        // That there is no such name is an answer: the cluster's DNS is there.
+        // "No such name" is a valid response: the cluster's DNS works.
         if (isPosternError(error, "name_not_found")) this.#failed = undefined;
         failures.push(error);
       }
@@ -167,7 +170,7 @@ export class TargetNames implements Disposable {
     return await this.#fromHere(target, options, failures);
   }
 
-  /** One asks again every so often; the others go on from here until it has an answer. */
+  /** Only one dial retries at intervals; the others use this machine's resolver until it succeeds. */
   #mayAskGuest(): boolean {
     const now = this.#parts.clock.now();
     if (!this.#failed) return true;
@@ -178,7 +181,7 @@ export class TargetNames implements Disposable {
 
   async #fromHere(target: Target, options: DialOptions, failures: unknown[]): Promise<TargetPath> {
     const { host, port } = target;
-    // A DNS server is the cluster's; a name of the cluster that this machine knows too is something else here.
+    // A DNS server belongs to the cluster, and a cluster name means something else on this machine.
     if (!this.#settings.managementDNS || port === dnsPort || isServiceName(host)) {
       throw unknown(host, failures);
     }
@@ -187,7 +190,9 @@ export class TargetNames implements Disposable {
     if (!isPosternError(failure, "name_not_found") && !this.#failed) {
       this.#failed = { error: failure, until: this.#parts.clock.now() + guestRetry };
     }
-    options.onStep?.(`found ${host}: ${addresses.join(", ")} (this machine's resolver, dialled from here)`);
+    options.onStep?.(
+      `found ${host}: ${addresses.join(", ")} (this machine's resolver, dialed from this machine)`,
+    );
     return { from: "here", hosts: this.#inOrder(addresses) };
   }
 
@@ -232,7 +237,7 @@ export class TargetNames implements Disposable {
   }
 }
 
-/** One error of all that were asked. Where `decisive` is no answer, there may be such a name. */
+/** Combines the failures of all lookups. Unless `decisive` is `name_not_found`, the name may exist. */
 function unknown(
   host: string,
   failures: readonly unknown[],
@@ -248,13 +253,13 @@ function unknown(
   });
 }
 
-/** A failure of something else than the name keeps its name. */
+/** The text of a failure; it keeps the subject unless that is the same name. */
 function saidOf(host: string, failure: unknown): string {
   const isOfName = failure instanceof PosternError && failure.message.includes(`"${host}"`);
   return isOfName ? reasonOf(failure) : asCause(describe(failure));
 }
 
-/** Whether a name can be nothing but a cluster's own. */
+/** Whether a name belongs only to the cluster. */
 function isServiceName(host: string): boolean {
   return host.endsWith(".svc") || host.endsWith(".cluster.local");
 }
@@ -264,13 +269,13 @@ function notFound(host: string, why: string): PosternError {
 }
 
 const dnsPort = 53;
-/** How many ExternalNames may lead to one another. */
+/** The maximum length of an ExternalName chain. */
 const mostAliases = 4;
-/** How many addresses of one name are tried. */
+/** The maximum number of addresses to try per name. */
 const mostAddresses = 8;
-/** How long the guest's API may take to say what a name is, in ms. */
+/** Timeout of a Service lookup in the guest's API, in ms. */
 const servicesLimit = 5000;
-/** How soon a cluster's DNS that cannot be asked is asked again, in ms. */
+/** Delay before the next query to a failed cluster DNS, in ms. */
 const guestRetry = 30_000;
-/** How long not to ask again for the right to look at the whole cluster, in ms. */
+/** Delay before the next attempt to watch the whole cluster, in ms. */
 const narrowFor = 10 * 60_000;

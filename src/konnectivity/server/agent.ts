@@ -21,27 +21,30 @@ import { konnectivityAgentPath } from "../packets.ts";
 export interface AgentOptions {
   readonly clock: Clock;
   readonly log: Log;
-  /** Connects to a server, whichever a balancer chooses. */
+  /** Connects to a server; a load balancer may choose which one. */
   readonly connect: (options: { signal: AbortSignal }) => Promise<Conn>;
-  /** The name that requests give the server. */
+  /** The `:authority` of requests. */
   readonly authority: string;
   readonly id: string;
-  /** What it says of itself: `host=a&ipv4=10.0.0.1`. */
+  /** The agent's identifiers: `host=a&ipv4=10.0.0.1`. */
   readonly identifiers: string;
-  /** Its token, read anew for each connection. */
+  /** Reads its token, once per connection. */
   readonly token?: () => Promise<string>;
-  /** How many servers there are, which changes by itself; it is given what they say. Their word counts when absent. */
+  /**
+   * Returns the current number of servers; `told` is the number that servers report. Without it that number
+   * counts.
+   */
   readonly count?: (told: number) => number;
-  /** Looks for more servers for ever, whatever their number is. */
+  /** Never stops looking for more servers. */
   readonly looksForever?: boolean;
-  /** How long, in ms, a server may be silent before it is asked for a sign of life; never longer than is usual here. */
+  /** In ms: send a ping after this time without data from a server. The built-in interval is the maximum. */
   readonly pulse?: number;
   readonly packets?: PacketCount;
   readonly dial: Dial;
   readonly halfCloseLinger: number;
-  /** How many connections one server may have it make at once. */
+  /** The maximum number of open connections per server. */
   readonly most: number;
-  /** How long, in ms, between two tries: the first time, and at most. */
+  /** Delay between two attempts, in ms: the first and the longest. */
   readonly retry: { readonly first: number; readonly most: number };
   readonly random: () => number;
 }
@@ -51,33 +54,33 @@ interface ServerLink {
   readonly serverId: string;
   readonly answerer: PacketAnswerer;
   readonly connection: Http2Connection;
-  /** How often it is asked for a sign of life. */
+  /** The ping interval and timeout. */
   readonly pulse: { readonly every: number; readonly deadAfter: number };
 }
 
-/** The agent of Konnectivity: keeps a connection to every server and makes the connections that they ask for. */
+/** A Konnectivity agent: stays connected to every server and opens the connections that they request. */
 export class KonnectivityAgent {
   readonly #options: AgentOptions;
   readonly #links = new Map<string, ServerLink>();
-  /** What servers say of their number. */
+  /** The number of servers, as servers report it. */
   #known = 1;
   #isDraining = false;
   #hasJoined = false;
-  /** Servers in a row that dropped it as soon as it had joined them. */
+  /** The number of consecutive servers that dropped it right after it joined. */
   #drops = 0;
-  /** Ends a rest of `run()`. */
+  /** Wakes `run()`. */
   #wake: () => void = () => {};
 
   constructor(options: AgentOptions) {
     this.#options = options;
   }
 
-  /** The servers it is connected to. */
+  /** The ids of the connected servers. */
   get servers(): readonly string[] {
     return [...this.#links.keys()];
   }
 
-  /** How many servers it looks for. */
+  /** The number of servers it wants to connect to. */
   get wanted(): number {
     return Math.max(1, this.#options.count?.(this.#known) ?? this.#known);
   }
@@ -86,14 +89,14 @@ export class KonnectivityAgent {
     return this.#links.size > 0;
   }
 
-  /** Connections that it has made and that are open. */
+  /** The number of open connections to targets. */
   get connections(): number {
     let sum = 0;
     for (const { answerer } of this.#links.values()) sum += answerer.size;
     return sum;
   }
 
-  /** Keeps connections to all servers until the signal ends. */
+  /** Keeps connections to all servers until the signal aborts. */
   async run({ signal }: { signal: AbortSignal }): Promise<void> {
     const { clock, log, retry, random, count, looksForever = false } = this.#options;
     await using tasks = new Tasks(signal, (error) => log.error("agent.failed", { reason: describe(error) }));
@@ -113,7 +116,7 @@ export class KonnectivityAgent {
         }
       } catch (error) {
         if (signal.aborted) break;
-        // What is wrong here from the beginning does not mend itself.
+        // A configuration error before the first success is permanent.
         if (!this.#hasJoined && isPosternError(error, "config")) throw error;
         log.warn("server.unreachable", { reason: describe(error), retry_ms: Math.round(wait()) });
       }
@@ -123,19 +126,19 @@ export class KonnectivityAgent {
     signal.throwIfAborted();
   }
 
-  /** Asks every server for no more, and waits until all connections have ended. */
+  /** Tells every server to send no more dials, and waits until all connections have ended. */
   async drain({ signal }: { signal: AbortSignal }): Promise<void> {
     this.#isDraining = true;
     const links = [...this.#links.values()];
     await Promise.all(links.map(({ answerer }) => answerer.stream.send({ type: "drain" }).catch(() => {})));
-    // A server that has no other agent may ask one that drains.
+    // A server without other agents may still dial through a draining one.
     while (this.connections > 0) {
       const idle = links.map(({ answerer }) => answerer.idle);
       await unlessAborted(Promise.all(idle), signal);
     }
   }
 
-  /** Until something changes, or the number of servers may have. */
+  /** Waits until something changes, or until the number of servers may have changed. */
   async #rest(ms: number | undefined, signal: AbortSignal): Promise<void> {
     const { promise, resolve } = Promise.withResolvers<void>();
     this.#wake = resolve;
@@ -144,7 +147,7 @@ export class KonnectivityAgent {
     await promise;
   }
 
-  /** Connects to a server; undefined when it is one that we are connected to, or none is wanted any more. */
+  /** Connects to a server. Returns undefined when it is already connected, or when the agent drains. */
   async #join({ signal }: { signal: AbortSignal }): Promise<ServerLink | undefined> {
     const { clock, log, authority, most, packets, pulse = usualPulse.every } = this.#options;
     const conn = await this.#options.connect({ signal });
@@ -156,7 +159,7 @@ export class KonnectivityAgent {
         scheme: "https",
         metadata: await this.#metadata(),
       });
-      const late = () => new PosternError("timeout", `Cannot join ${connection.peer}: it does not answer`);
+      const late = () => new PosternError("timeout", `Cannot join ${connection.peer}: timeout`);
       const { exchange, answer } = await within(
         { clock, ms: answerLimit, signal, error: late },
         async (signal) => {
@@ -203,7 +206,7 @@ export class KonnectivityAgent {
     const began = clock.now();
     using _stop = whenAborted(signal, () => connection.abort(signal.reason));
     try {
-      // That it failed is told by its end.
+      // The end of the connection reports the failure.
       const watching = connection.keepAlive({ ...pulse, signal }).catch(() => {});
       await answerer.run({ signal });
       connection.abort();
@@ -243,7 +246,7 @@ export class KonnectivityAgent {
   }
 }
 
-/** Who the server says that it is; without that it is none, or refuses us. */
+/** Reads the server's id. A server without one is not a Konnectivity server or rejects this agent. */
 function readServer(answer: readonly HeaderField[], peer: string): { id: string; count: number } {
   const id = fieldValue(answer, "serverid");
   if (id !== undefined) {
@@ -252,16 +255,16 @@ function readServer(answer: readonly HeaderField[], peer: string): { id: string;
   }
   const status = grpcStatus(answer);
   const why = status && status.code !== 0 ? `: ${status.message || `status ${status.code}`}` : "";
-  throw new PosternError("auth", `Cannot join ${peer}: it does not say which server it is${why}`, {
-    hint: "check this agent's certificate or token, and that the port is the one for agents",
+  throw new PosternError("auth", `Cannot join ${peer}: its response has no server id${why}`, {
+    hint: "check this agent's certificate or token, and that the port is the server's agent port",
   });
 }
 
-/** The first drop may be that of a server that goes; after so many the next try waits. */
+/** A single drop may come from a server that shuts down; after this many, wait before the next attempt. */
 const manyDrops = 2;
-/** How long, in ms, a server that was reached may take to say who it is: nothing else is asked of it until then. */
+/** In ms: how long a server may take to send its id; the agent joins no other server in that time. */
 const answerLimit = 10_000;
-/** In ms: what is dead is known within ten seconds. */
+/** In ms: detects a dead server within ten seconds. */
 const usualPulse = { every: 3000, deadAfter: 4000 };
-/** A server of Kubernetes takes pings within 30 s of each other for an attack, and drops whoever sends four. */
+/** In ms. Upstream servers treat pings less than 30 s apart as an attack and drop the agent after four. */
 const slowPulse = { every: 35_000, deadAfter: 10_000 };

@@ -1,14 +1,16 @@
 import { normalHost } from "../../words/mod.ts";
 
-/** What an agent says of itself, by which a server may choose it: `host=a&ipv4=10.0.0.1&default-route=true`. */
+/**
+ * The identifiers of an agent, by which a server may choose it: `host=a&ipv4=10.0.0.1&default-route=true`.
+ */
 export interface AgentIdentifiers {
-  /** Names and addresses of the places it is the way to, as `normalHost` writes them. */
+  /** The hosts that this agent serves, as written by `normalHost`. */
   readonly hosts: ReadonlySet<string>;
-  /** Whether it is the way to everything that has no other. */
+  /** Whether it serves all targets without another agent. */
   readonly isDefaultRoute: boolean;
 }
 
-/** Reads them; kinds that nobody knows are left out, as upstream's server does. */
+/** Reads identifiers; ignores unknown kinds, like upstream's server. */
 export function readIdentifiers(text: string): AgentIdentifiers {
   const hosts = new Set<string>();
   let isDefaultRoute = false;

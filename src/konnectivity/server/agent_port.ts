@@ -12,18 +12,21 @@ export interface AgentPortDeps {
   readonly agents: Agents;
   readonly clock: Clock;
   readonly log: Log;
-  /** What agents are told, so that each finds all servers. */
+  /** The id and count sent to agents, so that each finds all servers. */
   readonly server: { readonly id: string; count(): number };
-  /** Judges an agent's token where certificates do not; `auth` when it is refused. Without it tokens are not asked for. */
+  /**
+   * Checks an agent's token where certificates do not; throws `auth` to reject it. Without it tokens are not
+   * required.
+   */
   readonly authenticate?: ((token: string, options: { signal: AbortSignal }) => Promise<void>) | undefined;
-  /** How long, in ms, an agent may be silent before it is asked for a sign of life; never longer than is usual here. */
+  /** In ms: send a ping after this time without data from an agent. The built-in interval is the maximum. */
   readonly pulse?: number;
   readonly packets?: PacketCount;
-  /** An agent answered a dial that nobody waits for. */
+  /** Called when an agent responds to an unknown dial. */
   readonly onStray?: () => void;
 }
 
-/** Serves an agent's connection until it ends: each of its streams makes it one agent that can be dialled through. */
+/** Serves an agent's connection until it ends; each stream counts as one agent. */
 export async function serveAgent(
   conn: Conn,
   deps: AgentPortDeps,
@@ -48,7 +51,7 @@ export async function serveAgent(
   }
 }
 
-/** An agent that does not answer is left out: its connection is dropped, and with that what goes through it. */
+/** Drops an agent's connection and its tunnels when the agent stops responding. */
 async function watch(
   connection: Http2Connection,
   { log, pulse = usualPulse }: AgentPortDeps,
@@ -124,19 +127,19 @@ async function refusalOf(
   }
   const ids = exchange.requestFields.filter(([name]) => name === "agentid");
   if (ids.length !== 1 || ids[0]?.[1] === "") {
-    return refused(grpcCodes.invalidArgument, "exactly one agentid is expected");
+    return refused(grpcCodes.invalidArgument, "exactly one agentid is required");
   }
   if (!authenticate) return undefined;
   const [, token] = /^Bearer (\S+)$/.exec(fieldValue(exchange.requestFields, "authorization") ?? "") ?? [];
-  if (token === undefined) return refused(grpcCodes.unauthenticated, "a bearer token is expected");
+  if (token === undefined) return refused(grpcCodes.unauthenticated, "a bearer token is required");
   try {
     await authenticate(token, { signal });
     return undefined;
   } catch (error) {
-    // Nobody knows yet who that is: the reason is for our log.
+    // The peer is not authenticated: only our log gets the reason.
     return isPosternError(error, "auth")
-      ? refused(grpcCodes.unauthenticated, "the token is refused", describe(error))
-      : refused(grpcCodes.unavailable, "the token cannot be checked now", describe(error));
+      ? refused(grpcCodes.unauthenticated, "the token is rejected", describe(error))
+      : refused(grpcCodes.unavailable, "the server cannot check the token now", describe(error));
   }
 }
 
@@ -144,6 +147,6 @@ function refused(code: number, message: string, reason = message): GrpcStatus & 
   return { code, message, reason };
 }
 
-/** How often, in ms, an agent that says nothing is asked, and how long it has to answer: together less than ten seconds. */
+/** In ms: the interval and timeout of pings to silent agents; together less than ten seconds. */
 const usualPulse = 3000;
 const deadAfter = 4000;

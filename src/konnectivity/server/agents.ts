@@ -3,16 +3,16 @@ import { normalHost, PosternError, type Target } from "../../words/mod.ts";
 import type { PacketDialer } from "../packet_dialer.ts";
 import type { AgentIdentifiers } from "./agent_identifiers.ts";
 
-/** How an agent is chosen: any of them, the one that names the target, or those that are the way to everything. */
+/** How to choose an agent: any agent, the one that names the target's host, or a default route. */
 export type AgentStrategy = "default" | "destHost" | "defaultRoute";
 
-/** An agent that is connected. */
+/** A connected agent. */
 export interface AgentLink {
   readonly id: string;
   readonly identifiers: AgentIdentifiers;
   readonly peer: string;
   readonly dialer: PacketDialer;
-  /** It wants no more connections. */
+  /** Whether the agent accepts no more connections. */
   isDraining: boolean;
 }
 
@@ -20,16 +20,16 @@ export interface AgentsOptions {
   readonly clock: Clock;
   /** Tried in this order. */
   readonly strategies: readonly AgentStrategy[];
-  /** How long one dial may take, in ms. */
+  /** Timeout of one dial, in ms. */
   readonly dialTimeout: number;
-  /** From 0 to below 1. */
+  /** From 0 to less than 1. */
   readonly random: () => number;
 }
 
-/** The agents that are connected to a server, and which of them a dial goes to. */
+/** The connected agents of a server; chooses the agent for each dial. */
 export class Agents {
   readonly #options: AgentsOptions;
-  /** In the order in which they came. */
+  /** In the order of connection. */
   readonly #links = new Set<AgentLink>();
 
   constructor(options: AgentsOptions) {
@@ -44,14 +44,14 @@ export class Agents {
     return this.#links.size;
   }
 
-  /** Whether there is a target that could be reached now. */
+  /** Whether a strategy has an agent. */
   get isReady(): boolean {
     return this.#options.strategies.some((strategy) =>
       [...this.#links].some((link) => isFor(link, strategy))
     );
   }
 
-  /** How many agents a strategy may choose among. */
+  /** The number of agents that a strategy may choose from. */
   count(strategy: AgentStrategy): number {
     return new Set([...this.#links].filter((link) => isFor(link, strategy)).map(({ id }) => id)).size;
   }
@@ -61,7 +61,7 @@ export class Agents {
     return { [Symbol.dispose]: () => void this.#links.delete(link) };
   }
 
-  /** Connects to a target through the first agent that is there to do it. What the target says is the answer. */
+  /** Connects to a target through the first working agent. A response about the target is final. */
   async dial(target: Target, { signal }: { signal: AbortSignal }): Promise<Conn> {
     const candidates = this.candidates(target.host);
     if (candidates.length === 0) {
@@ -69,7 +69,7 @@ export class Agents {
     }
     const { clock, dialTimeout } = this.#options;
     const late = () =>
-      new PosternError("timeout", "Cannot wait for the agent any longer: i/o timeout", {
+      new PosternError("timeout", "Cannot connect through the agent: i/o timeout", {
         detail: "silent_agent",
       });
     return await within({ clock, ms: dialTimeout, signal, error: late }, async (signal) => {
@@ -80,7 +80,7 @@ export class Agents {
         } catch (error) {
           signal.throwIfAborted();
           failure = error;
-          // Only an agent that is lost says nothing about the target.
+          // Only the failure of a lost agent says nothing about the target.
           if (!dialer.isOver) break;
         }
       }
@@ -89,8 +89,8 @@ export class Agents {
   }
 
   /**
-   * Who may reach a host, the best one first; those that drain come last, behind connections that their agent has
-   * replaced: it may be the new one that goes, when the agent looks for another server and finds this one again.
+   * The agents for a host, best first. Draining agents come last, after connections that their agent has
+   * replaced: the agent may close the new connection if it meets this server again.
    */
   candidates(host: string): AgentLink[] {
     for (const strategy of this.#options.strategies) {
@@ -110,7 +110,7 @@ export class Agents {
   }
 }
 
-/** Whether a strategy may ever choose it. */
+/** Whether a strategy may choose this agent at all. */
 function isFor({ identifiers }: AgentLink, strategy: AgentStrategy): boolean {
   if (strategy === "default") return true;
   return strategy === "destHost" ? identifiers.hosts.size > 0 : identifiers.isDefaultRoute;
@@ -121,7 +121,10 @@ function serves({ identifiers }: AgentLink, strategy: AgentStrategy, host: strin
   return strategy === "destHost" ? identifiers.hosts.has(normalHost(host)) : identifiers.isDefaultRoute;
 }
 
-/** An agent that came again has left its former connection, whether that is known yet or not. */
+/**
+ * Keeps the newest connection of each agent: a reconnected agent has left the old one, even if the server
+ * does not know yet.
+ */
 function newestOfEach(links: readonly AgentLink[]): AgentLink[] {
   return [...new Map(links.map((link) => [link.id, link])).values()];
 }

@@ -21,13 +21,13 @@ export interface Authority {
   readonly pem: string;
   readonly keyPem: string;
   readonly notAfter: Date;
-  /** Its name, as DER. */
+  /** Its subject name in DER. */
   readonly subject: Bytes;
   readonly keyId: Bytes;
   readonly signer: CryptoKey;
 }
 
-/** A key in both forms that are needed: to sign or be read again, and to be written into a certificate. */
+/** A key in two forms: for signing and export, and for a certificate. */
 export interface KeyOfCertificate {
   readonly publicKey: Bytes;
   readonly signer: CryptoKey;
@@ -39,7 +39,7 @@ export interface Issued extends CertificateFacts {
 
 const curve = { name: "ECDSA", namedCurve: "P-256" };
 const signing = { name: "ECDSA", hash: "SHA-256" };
-/** Clocks differ. */
+/** Allows for clock differences. */
 const early = 5 * 60 * 1000;
 
 export async function makeAuthority(commonName: string, span: Span): Promise<Authority> {
@@ -52,7 +52,7 @@ export async function makeAuthority(commonName: string, span: Span): Promise<Aut
   return { pem, keyPem, notAfter: span.to, subject, keyId, signer: key.signer };
 }
 
-/** A certificate that a CA has signed; with a new key, which is given too, unless one is given. */
+/** Issues a certificate signed by a CA, for the given key or for a new one, which is also returned. */
 export async function issueCertificate(
   authority: Authority,
   { commonName, use, names, span, key: given }: {
@@ -73,7 +73,7 @@ export async function issueCertificate(
   return { cert: encodePem("CERTIFICATE", cert), keyPem };
 }
 
-/** A CA as it was written; `path` is for messages. */
+/** Reads a CA from its files; `path` is for messages. */
 export async function readAuthority(
   { cert, key }: { readonly cert: string; readonly key: string },
   path: string,
@@ -89,7 +89,7 @@ export async function readAuthority(
   };
 }
 
-/** A certificate and its key, as they were written by us; others may have keys of kinds that are not made here. */
+/** Reads a certificate and its key that postern wrote; other kinds of keys are not supported. */
 export async function readIssued(
   { cert, key }: { readonly cert: string; readonly key: string },
   path: string,
@@ -98,17 +98,17 @@ export async function readIssued(
     const facts = readCertificate(decodePem("CERTIFICATE", cert));
     const bytes = decodePem("PRIVATE KEY", key);
     const signer = await crypto.subtle.importKey("pkcs8", bytes, curve, true, ["sign"]);
-    // WebCrypto gives the public half of a private key in this form only.
+    // WebCrypto derives a public key only through this format.
     const { d: _secret, key_ops: _uses, ...half } = await crypto.subtle.exportKey("jwk", signer);
     const open = await crypto.subtle.importKey("jwk", half, curve, true, ["verify"]);
     return { ...facts, key: { signer, publicKey: await spki(open) } };
   } catch (cause) {
     throw new PosternError(
       "config",
-      `Cannot renew "${path}": it, or its key, is not of this command's making`,
+      `Cannot renew "${path}": this command did not create the certificate or its key`,
       {
         cause,
-        hint: "make new ones in another directory",
+        hint: "create new certificates in another directory",
       },
     );
   }
@@ -139,7 +139,7 @@ async function signed(
   { signer, ...ids }: { readonly signer: CryptoKey; readonly keyId: Bytes; readonly issuerKeyId: Bytes },
 ): Promise<Bytes> {
   const serial = crypto.getRandomValues(new Uint8Array(16));
-  // Positive, and never shorter than others expect.
+  // Positive and of constant length.
   serial[0] = ((serial[0] ?? 0) & 0x7f) | 0x40;
   const notBefore = new Date(span.from.getTime() - early);
   const unsigned = encodeUnsignedCertificate({

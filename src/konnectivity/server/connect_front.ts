@@ -3,7 +3,7 @@ import { type Conn, type Dialed, joinBytes, Messages } from "../../core/mod.ts";
 import { decodeRequestHead, encodeResponseHead, mostHead, parseAuthority } from "../../wire/mod.ts";
 import { handshakeDeadline, type ListenerDeps, type ServeOptions, tunnel } from "../../listeners/mod.ts";
 
-/** Serves a client of the HTTP CONNECT frontend: one tunnel a connection, as upstream's server does. */
+/** Serves a client of the HTTP CONNECT frontend: one tunnel per connection, like upstream's server. */
 export async function serveConnectFront(
   client: Conn,
   deps: ListenerDeps,
@@ -16,7 +16,7 @@ export async function serveConnectFront(
     const head = await messages.read(decodeRequestHead);
     deadline[Symbol.dispose]();
     if (!head) return;
-    if (head.method !== "CONNECT") return await answer(client, 405, "this server knows CONNECT only");
+    if (head.method !== "CONNECT") return await answer(client, 405, "this server supports only CONNECT");
     let dialed: Dialed;
     try {
       const request = { target: parseAuthority(head.target), client: client.peer, protocol: "connect" };
@@ -25,7 +25,7 @@ export async function serveConnectFront(
       signal.throwIfAborted();
       return await answer(client, statusOf(error), describe(error));
     }
-    // Nothing of the target can come before this, which upstream's server does not promise.
+    // The response precedes all data from the target, which upstream's server does not guarantee.
     await tunnel(client, dialed, { deps, reply: connected, messages, signal });
   } catch (error) {
     deps.log.debug("client.gone", { client: client.peer, protocol: "connect", reason: describe(error) });
@@ -44,7 +44,7 @@ function statusOf(error: unknown): number {
   return detail === "no_agent" ? 503 : 502;
 }
 
-/** The reason is the body, which ends with the connection. */
+/** Sends the reason as the body and closes the connection. */
 async function answer(client: Conn, status: number, text: string): Promise<void> {
   const body = new TextEncoder().encode(`${text}\n`);
   const head = encodeResponseHead({

@@ -1,11 +1,11 @@
 import { type Bytes, joinBytes } from "../../core/mod.ts";
 import { PosternError } from "../../words/mod.ts";
 
-/** Values of ASN.1 as DER writes them (X.690): each gives its whole encoding, tag and length with it. */
+/** Encodes ASN.1 values in DER (X.690), each with its tag and length. */
 export const der = {
   sequence: (...parts: readonly Bytes[]) => tagged(0x30, ...parts),
   set: (...parts: readonly Bytes[]) => tagged(0x31, ...parts),
-  /** A non-negative number by its bytes, the first one the highest. */
+  /** A non-negative number from its bytes, most significant first. */
   integer: (bytes: Bytes) => tagged(0x02, positive(bytes)),
   boolean: (value: boolean) => tagged(0x01, Uint8Array.of(value ? 0xff : 0)),
   bitString: (bytes: Bytes, unused = 0) => tagged(0x03, Uint8Array.of(unused), bytes),
@@ -13,19 +13,19 @@ export const der = {
   utf8: (text: string) => tagged(0x0c, new TextEncoder().encode(text)),
   objectId,
   time,
-  /** `[number]` in place of a value's own tag, around other values when `isConstructed`. */
+  /** `[number]` replaces a value's tag, or wraps other values when `isConstructed`. */
   context: (number: number, content: Bytes, { isConstructed = false } = {}) =>
     tagged(0x80 | number | (isConstructed ? 0x20 : 0), content),
 };
 
-/** A value that was read: its tag, what it holds, and its whole encoding. */
+/** A decoded value: its tag, content and whole encoding. */
 export interface DerValue {
   readonly tag: number;
   readonly content: Bytes;
   readonly whole: Bytes;
 }
 
-/** The values that stand one behind the other in `bytes`; what is no DER is `protocol`. */
+/** Reads consecutive values in `bytes`; throws `protocol` for invalid DER. */
 export function readDer(bytes: Bytes): DerValue[] {
   const values: DerValue[] = [];
   for (let at = 0; at < bytes.length;) {
@@ -38,7 +38,7 @@ export function readDer(bytes: Bytes): DerValue[] {
     } else if (length >= 0x80) length = -1;
     const end = at + head + length;
     if (length < 0 || end > bytes.length || (tag & 0x1f) === 0x1f) {
-      throw new PosternError("protocol", "Cannot read the certificate: it is no DER");
+      throw new PosternError("protocol", "Cannot read the certificate: it is not valid DER");
     }
     values.push({ tag, content: bytes.subarray(at + head, end), whole: bytes.subarray(at, end) });
     at = end;
@@ -54,7 +54,7 @@ function tagged(tag: number, ...parts: readonly Bytes[]): Bytes {
   return joinBytes([Uint8Array.from(head), ...parts]);
 }
 
-/** Without zeros that say nothing, and with one where the first bit would be a sign. */
+/** Strips leading zeros, and adds one if the first bit would be a sign. */
 function positive(bytes: Bytes): Bytes {
   let at = 0;
   while (at < bytes.length - 1 && bytes[at] === 0) at++;

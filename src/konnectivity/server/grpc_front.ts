@@ -10,13 +10,13 @@ import type { ListenerDeps } from "../../listeners/mod.ts";
 export interface GrpcFrontOptions {
   readonly signal: AbortSignal;
   readonly draining?: AbortSignal;
-  /** How long, in ms, a client may be silent before it is asked for a sign of life. */
+  /** In ms: send a ping after this time without data from a client. */
   readonly pulse?: number;
-  /** Told of each stream; disposed at its end. */
+  /** Called once per stream; disposed at its end. */
   readonly count?: () => PacketCount & Disposable;
 }
 
-/** Serves a client of the gRPC frontend: it may dial on each of its streams, more than once too. */
+/** Serves a client of the gRPC frontend. Each stream may carry several dials. */
 export async function serveGrpcFront(
   conn: Conn,
   deps: ListenerDeps,
@@ -35,7 +35,7 @@ export async function serveGrpcFront(
   });
   using _stop = whenAborted(signal, () => connection.abort(signal.reason));
   using _drain = draining && whenAborted(draining, () => void connection.drain({ signal }).catch(() => {}));
-  // That it failed is told by its end.
+  // The end of the connection reports the failure.
   const watching = every && connection.keepAlive({ every, deadAfter, signal }).catch(() => {});
   try {
     await connection.ended;
@@ -102,5 +102,5 @@ async function serveDials(
   }
 }
 
-/** As Go's servers, in ms. */
+/** In ms, like Go servers. */
 const deadAfter = 20_000;

@@ -2,7 +2,7 @@ import type { Metric } from "../../core/mod.ts";
 import { metricsText, metricsType } from "../../wire/mod.ts";
 import { type PageRequest, type Pages, textPage } from "../../listeners/mod.ts";
 
-/** One thing that must be so for a program to be ready, by upstream's name. */
+/** One readiness condition, under upstream's name. */
 export interface Check {
   readonly name: string;
   isSo(): boolean;
@@ -10,12 +10,12 @@ export interface Check {
 
 export interface HealthOptions {
   readonly checks: readonly Check[];
-  /** What is answered when one is not so: 500 of upstream's server, 503 of its agent. */
+  /** The status when a check fails: 500 for upstream's server, 503 for its agent. */
   readonly notReady: number;
   metrics(): readonly Metric[];
 }
 
-/** The pages of the health port, as upstream's programs have them: `/healthz`, `/readyz`, `/ready` and `/metrics`. */
+/** The pages of the health port, like upstream's: `/healthz`, `/readyz`, `/ready` and `/metrics`. */
 export function healthPages({ checks, notReady, metrics }: HealthOptions): Pages {
   return (request) => {
     const { path } = request;
@@ -26,7 +26,7 @@ export function healthPages({ checks, notReady, metrics }: HealthOptions): Pages
   };
 }
 
-/** The one page of the admin port: the metrics, or where they are. */
+/** The admin port's only page: the metrics, or a redirect to them. */
 export function adminPages(shown: (() => readonly Metric[]) | { readonly healthPort: number }): Pages {
   return ({ path, fields }) => {
     if (path !== "/metrics") return Promise.resolve(textPage("Not found", 404));

@@ -2,15 +2,15 @@ import { type Bytes, decodeBase64, encodeBase64, pemBlock } from "../../core/mod
 import { formatIp, parseIp, PosternError } from "../../words/mod.ts";
 import { der, type DerValue, readDer } from "./der.ts";
 
-/** What a certificate is for: to sign others, or to show on one side of TLS. */
+/** The use of a certificate: to sign others, or for one side of TLS. */
 export type CertificateUse = "authority" | "server" | "client";
 
-/** What a certificate will say, all but its signature. */
+/** The fields of a certificate, except its signature. */
 export interface CertificateFields {
-  /** Its number, positive. */
+  /** The serial number, positive. */
   readonly serial: Bytes;
   readonly commonName: string;
-  /** The issuer's name as DER, as `readCertificate` gives it; its own where absent. */
+  /** The issuer's name in DER, as returned by `readCertificate`; absent when self-signed. */
   readonly issuer?: Bytes;
   readonly notBefore: Date;
   readonly notAfter: Date;
@@ -19,23 +19,23 @@ export interface CertificateFields {
   readonly names: readonly string[];
   /** SubjectPublicKeyInfo. */
   readonly publicKey: Bytes;
-  /** By which others find this key, and this one its issuer's. */
+  /** The identifiers of this key and of its issuer's key. */
   readonly keyId: Bytes;
   readonly issuerKeyId: Bytes;
 }
 
-/** What is read of a certificate. */
+/** The facts read from a certificate. */
 export interface CertificateFacts {
-  /** Its subject, as DER. */
+  /** Its subject in DER. */
   readonly subject: Bytes;
   readonly notBefore: Date;
   readonly notAfter: Date;
   readonly names: readonly string[];
-  /** Where it says so. */
+  /** Undefined when the certificate has none. */
   readonly keyId: Bytes | undefined;
 }
 
-/** The part of a certificate that is signed (`TBSCertificate`: RFC 5280, section 4.1). */
+/** Encodes the signed part of a certificate (`TBSCertificate`: RFC 5280, section 4.1). */
 export function encodeUnsignedCertificate(fields: CertificateFields): Bytes {
   const { serial, commonName, notBefore, notAfter, publicKey } = fields;
   const subject = nameOf(commonName);
@@ -51,23 +51,23 @@ export function encodeUnsignedCertificate(fields: CertificateFields): Bytes {
   );
 }
 
-/** The certificate, of its signed part and the signature as WebCrypto gives it: both numbers in one. */
+/** Encodes a certificate from its signed part and a WebCrypto signature, which holds two numbers. */
 export function encodeCertificate(unsigned: Bytes, signature: Bytes): Bytes {
   const half = signature.length / 2;
   const numbers = der.sequence(der.integer(signature.slice(0, half)), der.integer(signature.slice(half)));
   return der.sequence(unsigned, ecdsaWithSha256, der.bitString(numbers));
 }
 
-/** Reads a certificate; what is none is `protocol`. */
+/** Reads a certificate; throws `protocol` when it is malformed. */
 export function readCertificate(bytes: Bytes): CertificateFacts {
   const [certificate] = readDer(bytes);
   const [unsigned] = readDer(certificate?.content ?? bytes);
   const fields = readDer(unsigned?.content ?? bytes);
-  // The version is not there in those of old.
+  // Version 1 certificates have no version field.
   const [, , , validity, subject] = fields[0]?.tag === 0xa0 ? fields.slice(1) : fields;
   const [from, until] = readDer(validity?.content ?? nothing).map(dateOf);
   if (!subject || !from || !until) {
-    throw new PosternError("protocol", "Cannot read the certificate: it lacks what each of them has");
+    throw new PosternError("protocol", "Cannot read the certificate: it lacks required fields");
   }
   const list = fields.find(({ tag }) => tag === 0xa3);
   const extensions = readDer(readDer(list?.content ?? nothing)[0]?.content ?? nothing);
@@ -82,18 +82,18 @@ export function readCertificate(bytes: Bytes): CertificateFacts {
   };
 }
 
-/** The bits of a public key, of its SubjectPublicKeyInfo: what key ids are made of. */
+/** Extracts the bits of a public key from its SubjectPublicKeyInfo, the input of key ids. */
 export function publicKeyBits(publicKey: Bytes): Bytes {
   const [, bits] = readDer(readDer(publicKey)[0]?.content ?? nothing);
   return (bits?.content ?? nothing).slice(1);
 }
 
-/** Base64 between two lines (RFC 7468). */
+/** Encodes PEM (RFC 7468). */
 export function encodePem(label: string, bytes: Bytes): string {
   return pemBlock(label, encodeBase64(bytes));
 }
 
-/** What the first block of a label holds; `config` where there is none. */
+/** Returns the content of the first block with a label; throws `config` when there is none. */
 export function decodePem(label: string, text: string): Bytes {
   const block = new RegExp(`-----BEGIN ${label}-----([A-Za-z0-9+/=\\s]+)-----END ${label}-----`).exec(text)
     ?.[1];
@@ -125,7 +125,7 @@ const nothing = new Uint8Array(0);
 /** RFC 5280, section 4.2. */
 function extensionsOf({ use, names, keyId, issuerKeyId }: CertificateFields): Bytes[] {
   const isAuthority = use === "authority";
-  // keyCertSign and cRLSign, or digitalSignature alone.
+  // keyCertSign and cRLSign, or only digitalSignature.
   const usage = isAuthority ? der.bitString(Uint8Array.of(0x06), 1) : der.bitString(Uint8Array.of(0x80), 7);
   const constraints = isAuthority ? der.sequence(der.boolean(true)) : der.sequence();
   const purpose = use === "server" ? objectIds.serverAuth : objectIds.clientAuth;
@@ -161,7 +161,7 @@ function nameIn({ tag, content }: DerValue): string[] {
   return isAddress ? [formatIp(content)] : [];
 }
 
-/** The values in an extension. */
+/** Returns the values of an extension. */
 function extensionIn(extensions: readonly DerValue[], id: string): DerValue[] | undefined {
   const wanted = der.objectId(id).join();
   for (const { content } of extensions) {

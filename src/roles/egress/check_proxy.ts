@@ -15,21 +15,21 @@ import {
 import { type ProxyMaterial, type ProxySources, readProxyMaterial } from "./proxy_material.ts";
 
 export interface CheckProxyOptions extends ProxySources {
-  /** Asks the readiness endpoints too. */
+  /** Also probes the readiness endpoints. */
   readonly isLive?: boolean;
-  /** For one attempt, in ms. */
+  /** Timeout of one attempt, in ms. */
   readonly timeout?: number;
   readonly automatic?: AutomaticSettings;
 }
 
-/** What was found about a proxy; no text of it holds a password. */
+/** The result of a check; no text in it holds a password. */
 export interface ProxyCheck {
   readonly isAccepted: boolean;
   readonly problems: readonly CheckedProblem[];
   readonly warnings: readonly CheckedProblem[];
-  /** What would be accepted, where files tell enough of the cluster. */
+  /** The status that the controller would accept; absent when the files lack facts about the cluster. */
   readonly status?: ProxyStatus;
-  /** Present when endpoints were asked. */
+  /** Present when the endpoints were probed. */
   readonly endpoints?: readonly EndpointResult[] | undefined;
 }
 
@@ -37,11 +37,11 @@ export interface CheckedProblem {
   readonly field: string;
   readonly reason: string;
   readonly message: string;
-  /** `FILE:LINE:COLUMN: field: message`, for people. */
+  /** `FILE:LINE:COLUMN: field: message`, for display. */
   readonly line: string;
 }
 
-/** Checks a proxy before anybody applies it, as the controller would. */
+/** Checks a proxy before it is applied, like the controller. */
 export async function checkProxy(
   world: World,
   { isLive = false, timeout, automatic, ...sources }: CheckProxyOptions,
@@ -65,8 +65,8 @@ export async function checkProxy(
     ...report.warnings.map((warning) => checked(warning, material)),
     ...ca.warnings,
     ...found(list?.warnings),
-    // Where no list is shown, none can be taken for the whole.
-    ...found(list && gaps.list !== undefined ? [`the list is not whole: ${gaps.list}`] : []),
+    // Without a list there is nothing to call incomplete.
+    ...found(list && gaps.list !== undefined ? [`the no-proxy list is incomplete: ${gaps.list}`] : []),
   ];
   const isSound = problems.length === 0;
   const endpoints = isLive && isSound
@@ -88,7 +88,7 @@ export async function checkProxy(
 interface CheckedCa {
   readonly problems: readonly CheckedProblem[];
   readonly warnings: readonly CheckedProblem[];
-  /** What to trust besides the system, where it is sound. */
+  /** The certificates to trust in addition to the system's, if they are sound. */
   readonly text?: string;
 }
 
@@ -104,7 +104,7 @@ async function checkCa(material: ProxyMaterial, now: Date): Promise<CheckedCa> {
     return { problems: [say(ca.problem.reason, `${ca.name} ${ca.problem.message}`)], warnings: [] };
   }
   const { problems, warnings } = await readCaBundle(ca.text, { now, refusesTextBehind: isInstall });
-  const unnamed = `names no ConfigMap: no cluster would trust ${ca.name} for it`;
+  const unnamed = `names no ConfigMap: a cluster would not trust ${ca.name}`;
   return {
     problems: problems.map(({ reason, message }) => say(reason, `${ca.name} ${message}`)),
     warnings: [

@@ -11,14 +11,14 @@ import {
 import { usualKubeconfigs } from "../../plan/mod.ts";
 import { openClusterOfProgram } from "../cluster_of_program.ts";
 
-/** Which cluster is asked. */
+/** The cluster to read from. */
 export interface ClusterSource {
-  /** The files of `KUBECONFIG`, else the one in the home directory, unless told. */
+  /** A kubeconfig file (default: the files of `KUBECONFIG`, otherwise `~/.kube/config`). */
   readonly kubeconfig?: string | undefined;
   readonly context?: string | undefined;
 }
 
-/** Reads the proxy of a cluster and what it is made of. Writes nothing. */
+/** Reads a cluster's proxy and its inputs. Writes nothing. */
 export async function readClusterProxy(
   world: World,
   { kubeconfig, context }: ClusterSource,
@@ -33,23 +33,27 @@ export async function readClusterProxy(
   return await readProxyInputs((kind, place) => objects.read(kind, place, { signal }));
 }
 
-/** What a cluster says of its platform; an object that is missing, or cannot be read, is an error. */
+/** The platform facts of a cluster; throws when an object is missing or unreadable. */
 export function factsOfCluster({ infrastructure, network, install }: ProxyInputs): PlatformFacts {
   const missing = [
     ...(infrastructure ? [] : ["Infrastructure/cluster"]),
     ...(network ? [] : ["Network/cluster"]),
   ];
   if (missing.length > 0) {
-    throw new PosternError("config", `Cannot make the list: the cluster has no ${missing.join(" and no ")}`, {
-      hint: "say what it would say: postern egress no-proxy --help",
-    });
+    throw new PosternError(
+      "config",
+      `Cannot compute the no-proxy list: the cluster has no ${missing.join(" and no ")}`,
+      {
+        hint: "give its facts as options: postern egress no-proxy --help",
+      },
+    );
   }
   if (install && "problem" in install) {
     throw new PosternError(
       "config",
-      `Cannot make the list: the install-config cannot be read: ${install.problem}`,
+      `Cannot compute the no-proxy list: cannot read the install-config: ${install.problem}`,
       {
-        hint: "it is the ConfigMap kube-system/cluster-config-v1",
+        hint: "check the ConfigMap kube-system/cluster-config-v1",
       },
     );
   }

@@ -13,33 +13,33 @@ import {
 import { type ClusterSource, factsOfCluster, readClusterProxy } from "./cluster_proxy.ts";
 import { readProxyMaterial } from "./proxy_material.ts";
 
-/** Where a list comes from: a list itself, an install-config, facts that a person typed, or a cluster. */
+/** The source of a list: the list itself, an install-config, facts from options, or a cluster. */
 export interface NoProxySources extends ClusterSource {
-  /** Taken as it is. */
+  /** Used unchanged. */
   readonly list?: string | undefined;
   readonly installConfig?: string | undefined;
   readonly facts?: PlatformFacts | undefined;
-  /** What an administrator wants besides, in place of what files or the cluster say. */
+  /** The administrator's entries; they replace those from files or the cluster. */
   readonly user?: string | undefined;
   readonly automatic: AutomaticSettings;
-  /** What is asked for each client. */
+  /** The URLs to check for each client. */
   readonly urls: readonly string[];
 }
 
-/** A list, and what clients make of it. */
+/** A list, and how clients treat URLs with it. */
 export interface NoProxyList {
   readonly noProxy: string;
   readonly warnings: readonly string[];
   readonly verdicts: readonly UrlVerdicts[];
 }
 
-/** What each client does with a URL. */
+/** How each client treats a URL. */
 export interface UrlVerdicts {
   readonly url: string;
   readonly clients: Readonly<Record<NoProxyClient, NoProxyVerdict>>;
 }
 
-/** The list that a cluster has, or would have, and what clients do with URLs by it. */
+/** The current or future list of a cluster, and how clients treat URLs with it. */
 export async function noProxyList(
   world: World,
   sources: NoProxySources,
@@ -49,7 +49,7 @@ export async function noProxyList(
   const verdicts = sources.urls.map((url) => {
     const clients = noProxyVerdicts(noProxy, url);
     if (clients) return { url, clients };
-    throw new PosternError("usage", "Cannot look a URL up: it has no scheme or no host", {
+    throw new PosternError("usage", "Cannot check a URL: it has no scheme or no host", {
       hint: "write it as https://HOST/",
     });
   });
@@ -66,14 +66,14 @@ async function listOf(
   if (installConfig !== undefined) {
     const material = await readProxyMaterial(world, { installConfig });
     if (!material.facts) {
-      throw new PosternError("internal", "Cannot make the list: the install-config has no facts");
+      throw new PosternError("internal", "Cannot compute the no-proxy list: the install-config has no facts");
     }
     return merged({ facts: material.facts, user: user ?? material.spec.noProxy ?? "" }, automatic);
   }
   const inputs = await readClusterProxy(world, cluster, { signal });
   const made = merged({ facts: factsOfCluster(inputs), user: user ?? inputs.spec.noProxy ?? "" }, automatic);
   if (inputs.install) return made;
-  const why = "there is no install-config in kube-system: no network of the machines is in the list";
+  const why = "kube-system has no install-config: the no-proxy list lacks the machine networks";
   return { ...made, warnings: [...made.warnings, why] };
 }
 
@@ -85,8 +85,8 @@ function merged(
   const { entries, problems, warnings } = automaticNoProxy(facts, settings);
   const all = [...checked.problems.map(({ message }) => message), ...problems];
   if (all.length > 0) {
-    throw new PosternError("config", `Cannot make the list: ${all.join("; ")}`, {
-      hint: "see which fields these come from: postern egress check",
+    throw new PosternError("config", `Cannot compute the no-proxy list: ${all.join("; ")}`, {
+      hint: "find the fields with: postern egress check",
     });
   }
   return {

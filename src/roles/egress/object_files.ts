@@ -2,18 +2,18 @@ import { type ConfigDocument, isMapping, parseDocument } from "../../config/mod.
 import { PosternError } from "../../words/mod.ts";
 import type { World } from "../../world/mod.ts";
 
-/** An object of a file, and the document that knows its places. */
+/** An object from a file, with its document for line numbers. */
 export interface WrittenObject {
   readonly object: Readonly<Record<string, unknown>>;
   readonly document: ConfigDocument;
-  /** Where it is in the document: empty but for the items of a list. */
+  /** The path in the document: empty except for items of a list. */
   readonly path: readonly (string | number)[];
 }
 
-/** The most documents of one file. */
+/** The maximum number of documents in one file. */
 const mostDocuments = 1000;
 
-/** Reads the objects of a file of YAML or JSON: documents parted by `---`, and the items of lists. */
+/** Reads the objects of a YAML or JSON file: documents separated by `---`, and the items of lists. */
 export async function readObjects(world: Pick<World, "files">, path: string): Promise<WrittenObject[]> {
   const objects: WrittenObject[] = [];
   for (const document of await readDocuments(world, path)) {
@@ -32,12 +32,12 @@ export async function readObjects(world: Pick<World, "files">, path: string): Pr
   return objects;
 }
 
-/** Reads one document; what is wrong with its text is one error. */
+/** Reads a file with one document; throws on invalid text. */
 export async function readDocument(world: Pick<World, "files">, path: string): Promise<ConfigDocument> {
   const [document, ...more] = await readDocuments(world, path);
   if (document && more.length === 0) return document;
-  throw new PosternError("config", `Cannot read "${path}": it is not one document of YAML`, {
-    hint: "name a file with that document alone",
+  throw new PosternError("config", `Cannot read "${path}": it must contain exactly one YAML document`, {
+    hint: "name a file with only that document",
   });
 }
 
@@ -47,7 +47,7 @@ async function readDocuments({ files }: Pick<World, "files">, path: string): Pro
   for (const part of parts(text)) {
     if (documents.length === mostDocuments) {
       throw new PosternError("config", `Cannot read "${path}": more than ${mostDocuments} documents`, {
-        hint: "give it in several files",
+        hint: "split it into several files",
       });
     }
     const document = await parseDocument(part, { name: path });
@@ -64,7 +64,10 @@ async function readDocuments({ files }: Pick<World, "files">, path: string): Pro
   return documents;
 }
 
-/** The documents of a text, each behind as many empty lines as it had lines before it: places stay true. */
+/**
+ * Splits a text into documents. Empty lines replace the text before each document, so that line numbers stay
+ * correct.
+ */
 function parts(text: string): string[] {
   const parts: string[] = [];
   let lines: string[] = [];

@@ -15,40 +15,40 @@ import {
 } from "../../egress/mod.ts";
 import { readDocument, readObjects, type WrittenObject } from "./object_files.ts";
 
-/** Where a proxy is written, and what it depends on. */
+/** The files with a proxy and its inputs. */
 export interface ProxySources {
-  /** A file with Proxy/cluster, and with what else of it is at hand: its CA, Infrastructure, Network. */
+  /** A file with Proxy/cluster, and optionally its CA, Infrastructure and Network. */
   readonly file?: string | undefined;
   readonly installConfig?: string | undefined;
-  /** A file of PEM certificates, in place of the ConfigMap that the proxy names. */
+  /** A file of PEM certificates that replaces the ConfigMap named by the proxy. */
   readonly ca?: string | undefined;
 }
 
-/** A proposed proxy with all that files say about it. */
+/** A proposed proxy with the facts from the files. */
 export interface ProxyMaterial {
   readonly spec: ProxySpec;
-  /** Fields of another type. */
+  /** Fields with a wrong type. */
   readonly problems: readonly SpecProblem[];
-  /** What the cluster says of itself, or will say; undefined where no file tells. */
+  /** The facts about the cluster; undefined when no file has them. */
   readonly facts: PlatformFacts | undefined;
   readonly clusterNetworks: readonly string[];
-  /** The certificates that it names, or why there are none; undefined where it names none, or no file has them. */
+  /** The proxy's certificates, or why they are unusable; undefined when it names none or no file has them. */
   readonly ca: { readonly name: string; readonly text: string } | {
     readonly name: string;
     readonly problem: CaProblem;
   } | undefined;
-  /** Whether a cluster would take such certificates into its bundle: the proxy has to name some. */
+  /** Whether the proxy names certificates; otherwise a cluster would not add them to its bundle. */
   readonly isTrusted: boolean;
-  /** What the files leave open, and a cluster would have: the list, or the bundle, lacks that. */
+  /** Why the list or the bundle lacks facts that a cluster would have. */
   readonly gaps: { readonly list: string | undefined; readonly bundle: string | undefined };
-  /** The proxy is of an install-config, which has stricter rules. */
+  /** Whether the proxy comes from an install-config, which has stricter rules. */
   readonly isInstall: boolean;
   readonly document: ConfigDocument;
-  /** The place of a problem in its document. */
+  /** Maps a problem's path to its document. */
   readonly pathOf: (path: Path) => Path;
 }
 
-/** Reads what files say of a proxy. */
+/** Reads a proxy and its inputs from files. */
 export async function readProxyMaterial(
   world: Pick<World, "files">,
   { file, installConfig, ca: caFile }: ProxySources,
@@ -94,7 +94,7 @@ export async function readProxyMaterial(
       list: isWithoutProxy(spec) || spec.noProxy === "*" ? undefined : listGap(facts, installed),
       bundle: ca || !spec.trustedCA
         ? undefined
-        : `no file has the ConfigMap ${placeOfCa(spec.trustedCA)}; name its certificates with --ca`,
+        : `no file contains the ConfigMap ${placeOfCa(spec.trustedCA)}; pass its certificates with --ca`,
     },
     isTrusted: spec.trustedCA !== undefined,
     isInstall: false,
@@ -103,16 +103,18 @@ export async function readProxyMaterial(
   };
 }
 
-/** The only Proxy that counts is called "cluster". */
+/** Finds the Proxy "cluster"; OpenShift ignores other names. */
 function theProxy(objects: readonly WrittenObject[], file: string): WrittenObject {
   const all = objects.filter(({ object }) => object["kind"] === "Proxy");
   const proxy = all.find(({ object }) => nameOf(object) === "cluster");
   if (proxy) return proxy;
   const others = all.map(({ object }) => JSON.stringify(nameOf(object))).join(", ");
-  const why = others === "" ? "it has no Proxy" : `only the Proxy "cluster" counts, not ${others}`;
+  const why = others === ""
+    ? "it has no Proxy"
+    : `it has the Proxy ${others}, but only the name "cluster" is valid`;
   throw new PosternError("config", `Cannot check "${file}": ${why}`, {
     hint:
-      "write the object as the API has it: apiVersion: config.openshift.io/v1, kind: Proxy, metadata: { name: cluster }",
+      "write the object like this: apiVersion: config.openshift.io/v1, kind: Proxy, metadata: { name: cluster }",
   });
 }
 
@@ -127,15 +129,13 @@ function factsOf(objects: readonly WrittenObject[]): PlatformFacts | undefined {
   };
 }
 
-/** Why the list of what goes past the proxy is not the one that a cluster would have. */
+/** Why the no-proxy list differs from the one that a cluster would have. */
 function listGap(facts: PlatformFacts | undefined, installed: unknown): string | undefined {
-  if (!facts) return "no file has both Infrastructure/cluster and Network/cluster, which tell the rest of it";
-  return installed
-    ? undefined
-    : "no network of the machines is in it: name the --install-config that has them";
+  if (!facts) return "no file contains both Infrastructure/cluster and Network/cluster";
+  return installed ? undefined : "it lacks the machine networks; pass them with --install-config";
 }
 
-/** One that the file puts into another namespace is not the one that counts. */
+/** Ignores a ConfigMap in another namespace. */
 function caOf({ trustedCA }: ProxySpec, objects: readonly WrittenObject[]): ProxyMaterial["ca"] {
   if (!trustedCA) return undefined;
   const place = placeOfCa(trustedCA);
@@ -147,12 +147,12 @@ function caOf({ trustedCA }: ProxySpec, objects: readonly WrittenObject[]): Prox
   return map && { name: `ConfigMap "${trustedCA.name}"`, ...bundleTextOf(map.object) };
 }
 
-/** Where the controller looks it up: one that is called as the merged bundle is that one. */
+/** The place where the controller finds the CA; the merged bundle's name means the merged bundle. */
 function placeOfCa({ name }: { readonly name: string }): string {
   return `${name === "trusted-ca-bundle" ? "openshift-config-managed" : "openshift-config"}/${name}`;
 }
 
-/** The operator has a kind Network too, of another group. */
+/** Checks the API group, because the network operator has another kind Network. */
 function find(objects: readonly WrittenObject[], kind: string): WrittenObject | undefined {
   return objects.find(({ object }) => {
     const { apiVersion = "config.openshift.io/v1" } = object;

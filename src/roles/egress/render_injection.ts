@@ -22,16 +22,16 @@ import { readObjects } from "./object_files.ts";
 import { type ProxyMaterial, readProxyMaterial } from "./proxy_material.ts";
 
 export interface RenderSources extends ClusterSource {
-  /** Files of objects that may ask for something. */
+  /** Files with objects that may request injection. */
   readonly files: readonly string[];
-  /** A file with the proxy, in place of a cluster. */
+  /** A file with the proxy; used instead of a cluster. */
   readonly proxy?: string | undefined;
   readonly installConfig?: string | undefined;
   readonly ca?: string | undefined;
   readonly systemTrust: "include" | "omit";
 }
 
-/** One object, as it is and as it would be. */
+/** One object before and after injection. */
 export interface RenderedObject {
   /** `Deployment shop/web`. */
   readonly name: string;
@@ -42,13 +42,13 @@ export interface RenderedObject {
   readonly warnings: readonly string[];
 }
 
-/** What would become of objects, and what about it cannot be known from the files at hand. */
+/** The rendered objects, with warnings about facts that the files lack. */
 export interface Rendering {
   readonly objects: readonly RenderedObject[];
   readonly warnings: readonly string[];
 }
 
-/** What the objects of files would become. Writes nothing. */
+/** Renders the injection into objects from files. Writes nothing. */
 export async function renderInjection(
   world: World,
   sources: RenderSources,
@@ -69,15 +69,15 @@ export async function renderInjection(
   return { objects, warnings: [...told] };
 }
 
-/** What a cluster begins with. */
+/** A new cluster's first objects. */
 export interface Bootstrap {
   readonly manifests: readonly unknown[];
-  /** The environment file of its nodes. */
+  /** The environment file for its nodes. */
   readonly environment: string;
   readonly status: ProxyStatus;
 }
 
-/** What a cluster begins with, made of its install-config. */
+/** Renders a new cluster's first objects from its install-config. */
 export async function renderBootstrap(
   world: World,
   { installConfig, ca, systemTrust }: Pick<RenderSources, "installConfig" | "ca" | "systemTrust">,
@@ -94,11 +94,11 @@ export async function renderBootstrap(
 interface Accepted {
   readonly status: ProxyStatus;
   readonly bundle: string;
-  /** What is left open by the files, of the variables and of the bundle. */
+  /** Why the variables or the bundle may be incomplete. */
   readonly warnings: { readonly list?: string; readonly bundle?: string };
 }
 
-/** What would be accepted of files, or every problem as one error. */
+/** The values that the controller would accept from files; throws one error with every problem. */
 async function acceptedOf(
   world: World,
   { spec, problems, facts, clusterNetworks, isInstall, isTrusted, ca, document, gaps }: ProxyMaterial,
@@ -124,13 +124,13 @@ async function acceptedOf(
       status: acceptedStatus(spec, list?.entries ?? []),
       bundle: merged.text,
       warnings: {
-        ...(gaps.list !== undefined && { list: `NO_PROXY is not whole: ${gaps.list}` }),
-        ...(gaps.bundle !== undefined && { bundle: `the bundle is not whole: ${gaps.bundle}` }),
+        ...(gaps.list !== undefined && { list: `NO_PROXY is incomplete: ${gaps.list}` }),
+        ...(gaps.bundle !== undefined && { bundle: `the bundle is incomplete: ${gaps.bundle}` }),
       },
     };
   }
-  throw new PosternError("config", `Cannot accept the proxy of "${document.name}": ${found.join("; ")}`, {
-    hint: "postern egress check says where",
+  throw new PosternError("config", `Cannot accept the proxy in "${document.name}": ${found.join("; ")}`, {
+    hint: "find the lines with: postern egress check",
   });
 }
 
@@ -170,7 +170,7 @@ function withBundle(object: Readonly<Record<string, unknown>>, bundle: string): 
   if (!wantsBundle(object)) return undefined;
   const name = nameOf(object);
   if (bundle === "") {
-    const warnings = ["there is no bundle yet"];
+    const warnings = ["the cluster has no CA bundle yet"];
     return { name, before: object, after: object, isChanged: false, problems: [], warnings };
   }
   if (!bundleInjection(object, bundle)) return undefined;

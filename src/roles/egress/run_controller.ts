@@ -15,36 +15,36 @@ import { listenAnywhere } from "../../instance/mod.ts";
 import { gauge } from "../konnectivity/tunnel_record.ts";
 import { straightProbe } from "./straight_probe.ts";
 
-/** What an egress controller is started with. */
+/** The settings of an egress controller. */
 export interface EgressControllerSettings {
-  /** Without one it is a pod of its cluster. */
+  /** A kubeconfig; undefined in a pod, which uses its own cluster. */
   readonly kubeconfig: string | undefined;
   readonly context: string | undefined;
-  /** Where its Lease and its report are; where it runs unless told. */
+  /** The namespace of its Lease and report (default: its own). */
   readonly namespace: string | undefined;
   readonly health: Endpoint;
   readonly lease: LeaseTimes;
   readonly automatic: AutomaticSettings;
-  /** Whether the bundle has what the system trusts, besides what the administrator trusts. */
+  /** Whether the bundle includes the system's certificates in addition to the administrator's. */
   readonly systemTrust: "include" | "omit";
   readonly takesOver: boolean;
-  /** For one attempt at an endpoint, in ms. */
+  /** Timeout of one probe of an endpoint, in ms. */
   readonly probeTimeout: number;
 }
 
 export interface EgressControllerOptions {
   readonly log: Log;
   readonly onReady: (addresses: { health: string }) => Promise<void>;
-  /** Gives the leadership back, and ends. */
+  /** Releases the leadership and stops. */
   readonly draining: AbortSignal;
 }
 
-/** What the replicas of one controller share. */
+/** The Lease that all replicas share. */
 const leaseName = "postern-egress-controller";
-/** How many requests may be on their way to the API server: thousands of objects are written in one go. */
+/** The maximum number of concurrent requests to the API server; one change can write thousands of objects. */
 const mostRequests = 8;
 
-/** Runs a controller until it is told to end, or until another one looks after the proxy (`config`). */
+/** Runs a controller until it is stopped, or throws `config` when another controller manages the proxy. */
 export async function runEgressController(
   settings: EgressControllerSettings,
   world: World,
@@ -87,13 +87,13 @@ export async function runEgressController(
   using deadlines = new Deadlines(clock);
   const pages = healthPages({
     checks: [
-      // A replica that waits for its turn is as ready as one can be.
+      // A standby replica is ready.
       { name: "lease", isSo: () => election.holder !== undefined },
       { name: "looked", isSo: () => !election.isLeading || controller.isAccepted !== undefined },
     ],
     notReady: 503,
     metrics: () => [
-      gauge("postern_egress_leader", "Whether this replica leads.", election.isLeading ? 1 : 0),
+      gauge("postern_egress_leader", "Whether this replica is the leader.", election.isLeading ? 1 : 0),
       gauge("process_resident_memory_bytes", "Resident memory.", process.memory()),
       ...controller.metrics(),
     ],
@@ -107,7 +107,7 @@ export async function runEgressController(
   await using health = listenAnywhere(network, settings.health);
   const limits = { connections: 100, handshake: 10_000, halfCloseLinger: 5000 };
   const refuse = () =>
-    Promise.reject(new PosternError("not_allowed", "Cannot connect anywhere: this is no door"));
+    Promise.reject(new PosternError("not_allowed", "Cannot connect: this port serves only status pages"));
   tasks.spawn((signal) =>
     serveListener(health, serveAdminAt(health.endpoint), {
       dial: refuse,
@@ -138,7 +138,7 @@ async function systemTrust(
   if (systemTrust === "omit") return [];
   const certificates = await readSystemBundle(await network.trusted?.() ?? []);
   if (certificates.length > 0) return certificates;
-  throw new PosternError("config", "Cannot make a bundle: this system trusts no certificate", {
-    hint: "name a file with SSL_CERT_FILE, or leave the system's certificates out with --system-trust omit",
+  throw new PosternError("config", "Cannot build the CA bundle: this system has no trusted certificates", {
+    hint: "set SSL_CERT_FILE to a PEM file, or leave out the system's certificates with --system-trust omit",
   });
 }

@@ -1,7 +1,7 @@
 import type { World } from "../../world/mod.ts";
 import { type EndpointReport, type Probe, probeEndpoints } from "../../egress/mod.ts";
 
-/** Asks readiness endpoints through the proxies of a spec, which are reached straight from here. */
+/** Probes readiness endpoints through a spec's proxies, and connects to those proxies directly. */
 export function straightProbe({ clock, network }: Pick<World, "clock" | "network">, timeout: number): Probe {
   return async (spec, bundle, { signal }) => {
     const trusted = bundle === "" ? {} : { ca: bundle };

@@ -1,7 +1,7 @@
 import { PosternError, type Target } from "../../words/mod.ts";
 import { parseRouteLines, Router } from "../../routing/mod.ts";
 
-/** What an agent may be asked to connect to: the patterns of the configuration's routes; everything when there are none. */
+/** The targets that an agent may connect to, as route patterns; every target when there are none. */
 export class AllowedTargets {
   readonly #router: Router;
 

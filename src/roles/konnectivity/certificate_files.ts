@@ -2,18 +2,18 @@ import { PosternError } from "../../words/mod.ts";
 import type { World } from "../../world/mod.ts";
 import { type Authority, loadKonnectivity } from "../../konnectivity/mod.ts";
 
-/** What `postern konnectivity certs` is asked for. */
+/** The options of `postern konnectivity certs`. */
 export interface CertificatesRequest {
   readonly directory: string;
-  /** Names and IP addresses of servers, besides those that upstream's examples have. */
+  /** Names and IP addresses of servers, added to those of upstream's examples. */
   readonly names: readonly string[];
-  /** How long certificates are good for, in days; CAs are for ten years or more. */
+  /** The validity of certificates, in days; a CA is valid for at least ten years. */
   readonly days: number;
-  /** Which certificates to replace where they are there: those near their end, or all. CAs and keys stay. */
+  /** Which existing certificates to replace: those close to expiry, or all. CAs and keys stay. */
   readonly renews?: "due" | "all";
 }
 
-/** A file that was written, and until when what it holds is good. */
+/** A written file and the end of its validity. */
 export interface WrittenCertificate {
   readonly path: string;
   readonly notAfter: Date;
@@ -24,7 +24,7 @@ interface Leaf {
   readonly use: "server" | "client";
 }
 
-/** The layout of upstream's examples: one CA for whoever speaks to the frontend, one for agents. */
+/** The layout of upstream's examples: one CA for the frontend's clients, one for agents. */
 const sides: readonly { readonly side: string; readonly leaves: readonly Leaf[] }[] = [
   {
     side: "frontend",
@@ -39,7 +39,7 @@ const usualNames = ["kubernetes", "localhost", "127.0.0.1"];
 const day = 24 * 3600 * 1000;
 const limit = 1024 * 1024;
 
-/** Writes CAs, certificates and keys of both sides into `frontend/` and `agent/`, or renews what is there. */
+/** Writes CAs, certificates and keys into `frontend/` and `agent/`, or renews existing ones. */
 export async function writeCertificates(
   request: CertificatesRequest,
   { clock, files }: Pick<World, "clock" | "files">,
@@ -84,7 +84,7 @@ export async function writeCertificates(
 
 const tenYears = 3650;
 
-/** In the last third of its time, or past it. */
+/** Whether a certificate is in the last third of its validity, or expired. */
 function isDue({ notBefore, notAfter }: { notBefore: Date; notAfter: Date }, now: Date): boolean {
   const span = notAfter.getTime() - notBefore.getTime();
   return notAfter.getTime() - now.getTime() < span / 3;
@@ -95,7 +95,7 @@ async function expectNone(directory: string, files: World["files"]): Promise<voi
     if (await files.info(`${directory}/${side}`) === undefined) continue;
     throw new PosternError(
       "config",
-      `Cannot make certificates in "${directory}": "${side}" is there already`,
+      `Cannot create certificates in "${directory}": "${side}" already exists`,
       {
         hint: "renew them with --renew, or name another directory",
       },
@@ -103,7 +103,7 @@ async function expectNone(directory: string, files: World["files"]): Promise<voi
   }
 }
 
-/** The directories of one side: `issued/` for everybody, `private/` for its owner. */
+/** The directories of one side: `issued/` is public, `private/` only for its owner. */
 class Place {
   readonly #directory: string;
   readonly #files: World["files"];
@@ -123,7 +123,7 @@ class Place {
     await this.#files.privateDirectory(`${this.#directory}/private`);
   }
 
-  /** The key first: a certificate without it is of no use. */
+  /** Writes the key first: a certificate is useless without its key. */
   async write(
     name: string,
     { cert, key }: { readonly cert: string; readonly key?: string | undefined },

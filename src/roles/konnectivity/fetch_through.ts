@@ -7,20 +7,23 @@ import type { KonnectivitySettings } from "../../konnectivity/mod.ts";
 
 export interface FetchThroughOptions {
   readonly url: string;
-  /** How many times at once. */
+  /** The number of concurrent requests. */
   readonly count: number;
-  /** How long, in ms, each but the last one stays after its request, and how long after all of them. */
+  /**
+   * In ms: how long each request except the last keeps its connection open, and how long to wait after all of
+   * them.
+   */
   readonly delay: number;
   readonly after: number;
 }
 
-/** What came of requests. */
+/** The results of the requests. */
 export interface Fetched {
   readonly pages: readonly string[];
   readonly failures: readonly unknown[];
 }
 
-/** Fetches a page of text through a Konnectivity server, so many times at once. */
+/** Fetches a text page through a Konnectivity server with concurrent requests. */
 export async function fetchThroughKonnectivity(
   settings: KonnectivitySettings,
   { url, count, delay, after }: FetchThroughOptions,
@@ -36,21 +39,20 @@ export async function fetchThroughKonnectivity(
     });
   }
   const target = targetOf(parsed);
-  await using way = new Konnectivity(settings, {
+  await using transport = new Konnectivity(settings, {
     name: "konnectivity",
     network,
     files,
     clock,
     dialer: directDialer({ network, clock }),
   });
-  const late = () =>
-    new PosternError("timeout", `Cannot fetch from ${formatTarget(target)}: no answer in time`);
+  const late = () => new PosternError("timeout", `Cannot fetch from ${formatTarget(target)}: timeout`);
   const secured = async (conn: Conn, signal: AbortSignal) =>
     isSecure ? await network.secure(conn, { serverName: target.host, alpn: ["http/1.1"], signal }) : conn;
   const fetchOnce = async (at: number) => {
     await using held = new AsyncDisposableStack();
     const page = await within({ clock, ms: 60_000, signal, error: late }, async (signal) => {
-      const conn = await secured(await way.dial(target, { signal }), signal);
+      const conn = await secured(await transport.dial(target, { signal }), signal);
       const connection = held.use(new HttpConnection(conn, { from: placeOf(parsed), closed: "protocol" }));
       return await abortable(connection, signal, () => textOf(connection, parsed));
     });
@@ -66,13 +68,15 @@ export async function fetchThroughKonnectivity(
   };
 }
 
-/** A page as text; an answer that is no success is an error. */
+/** Reads a page as text; throws unless its status is 2xx. */
 async function textOf(connection: HttpConnection, { pathname, search, host }: URL): Promise<string> {
   const fields = [["Connection", "close"]] as const;
   const head = await connection.ask(encodeRequest({ target: `${pathname}${search}`, host, fields }));
   const { status } = head;
   if (status < 200 || status > 299) {
-    throw new PosternError("unreachable", `The page is not there: status ${status}`, { exit: 1 });
+    throw new PosternError("unreachable", `Cannot fetch the page: the server answered ${status}`, {
+      exit: 1,
+    });
   }
   return new TextDecoder().decode(await connection.body(head, "GET", mostBytes));
 }

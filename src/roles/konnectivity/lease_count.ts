@@ -5,23 +5,23 @@ import { openClusterOfProgram } from "../cluster_of_program.ts";
 import { LeaseMetrics } from "./lease_metrics.ts";
 
 export interface LeaseCountSettings {
-  /** The cluster that it runs in when absent. */
+  /** A kubeconfig; absent in a pod, which uses its own cluster. */
   readonly kubeconfig?: string | undefined;
   readonly namespace: string;
   readonly selector: string;
   readonly source: "default" | "max";
 }
 
-/** How many servers there are, by the Leases that they keep. */
+/** Counts servers by their Leases. */
 export interface LeaseCount extends AsyncDisposable {
-  /** `told` is what servers say, which counts until there is a list. */
+  /** `told` is the number that servers report; it counts until the first list of Leases. */
   count(told: number): number;
-  /** Watches until the signal ends. */
+  /** Watches the Leases until the signal aborts. */
   run(options: { readonly signal: AbortSignal }): Promise<void>;
   metrics(): Metric[];
 }
 
-/** Opens the cluster whose Leases are counted; asks nothing yet. */
+/** Opens the cluster with the Leases; sends no request yet. */
 export async function openLeaseCount(
   { kubeconfig, namespace, selector, source }: LeaseCountSettings,
   world: World,

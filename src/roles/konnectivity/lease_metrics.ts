@@ -6,13 +6,13 @@ type Verb = "list" | "watch" | "delete";
 export interface LeaseMetricsOptions {
   readonly clock: Clock;
   readonly prefix: string;
-  /** How upstream's program calls the label of a status. */
+  /** The name of upstream's status label. */
   readonly label: "http_status_code" | "http_response_code";
-  /** What each verb is counted as, and what its duration is called where that is told. */
+  /** The counter of each verb, and its histogram if upstream has one. */
   readonly verbs: Partial<Record<Verb, { readonly total: string; readonly latency?: string }>>;
 }
 
-/** What an API is asked about Leases: as a part of it that counts, under upstream's names. */
+/** Counts API requests for Leases under upstream's metric names. */
 export class LeaseMetrics {
   readonly #clock: Clock;
   readonly #verbs = new Map<Verb, { readonly total: Counter; readonly latency: Histogram | undefined }>();
@@ -20,19 +20,22 @@ export class LeaseMetrics {
   constructor({ clock, prefix, label, verbs }: LeaseMetricsOptions) {
     this.#clock = clock;
     for (const [verb, { total, latency }] of Object.entries(verbs)) {
-      const about = `Answers to requests to ${verb} leases.`;
+      const about = `Responses to ${verb} requests for Leases.`;
       this.#verbs.set(verb as Verb, {
         total: new Counter(`${prefix}${total}`, about, [label, "reason"]),
-        latency: latency === undefined
-          ? undefined
-          : new Histogram(`${prefix}${latency}`, `How long a request to ${verb} leases took.`, bounds, [
+        latency: latency === undefined ? undefined : new Histogram(
+          `${prefix}${latency}`,
+          `Duration of ${verb} requests for Leases, in seconds.`,
+          bounds,
+          [
             label,
-          ]),
+          ],
+        ),
       });
     }
   }
 
-  /** The API, with what is asked of Leases counted. */
+  /** Wraps the API and counts requests for Leases. */
   counting(api: KubeApi): Pick<KubeApi, "name" | "request" | "stream"> {
     return {
       name: api.name,
@@ -75,7 +78,7 @@ function verbOf({ method = "GET", path }: KubeRequest): Verb | undefined {
   return /[?&]watch=1/.test(path) ? "watch" : "list";
 }
 
-/** The word that a `Status` gives as its reason. */
+/** The reason of a Kubernetes `Status`. */
 function reasonIn(text: string): string {
   return /"reason":\s*"(\w{1,60})"/.exec(text)?.[1] ?? "";
 }

@@ -2,16 +2,16 @@ import { asPosternError } from "../../words/mod.ts";
 import { type Clock, Counter, Histogram, type Metric } from "../../core/mod.ts";
 import type { PacketCount } from "../../konnectivity/mod.ts";
 
-/** From whom packets come and to whom they go, by upstream's names. */
+/** The source or destination of packets, by upstream's names. */
 export type Segment = "from_client" | "to_client" | "from_agent" | "to_agent";
 
-/** Counts the packets of streams and what goes wrong with them, under upstream's names. */
+/** Counts packets and errors of streams under upstream's metric names. */
 export class PacketCounts {
   readonly #clock: Clock;
   readonly #prefix: string;
   readonly #errors: Counter;
   readonly #writes: Histogram;
-  /** Plain numbers: each packet adds to one of them. */
+  /** Plain numbers, because every packet updates one of them. */
   readonly #full = new Map<Segment, number>();
   readonly #packets = new Map<string, { readonly labels: Record<string, string>; value: number }>();
 
@@ -21,14 +21,14 @@ export class PacketCounts {
     const labels = ["segment", "code", "packet_type"];
     this.#errors = new Counter(
       `${prefix}stream_errors_total`,
-      "Errors of streams, by their gRPC code.",
+      "Stream errors by gRPC code.",
       labels,
     );
-    const about = "How long a packet for a client waited until it was taken.";
+    const about = "How long packets waited until the client's stream accepted them, in seconds.";
     this.#writes = new Histogram(`${prefix}frontend_write_duration_seconds`, about, bounds);
   }
 
-  /** Counts one kind of streams. */
+  /** A counter for one kind of stream. */
   between(sent: Segment, received: Segment): PacketCount {
     const failed = (segment: Segment, error: unknown, type: string) =>
       this.#errors.add(1, segment, codeOf(error), type);
@@ -45,18 +45,18 @@ export class PacketCounts {
     };
   }
 
-  /** Streams of which nothing more is taken until a reader has made room. */
+  /** The number of streams paused until a reader makes room. */
   full(received: Segment): number {
     return this.#full.get(received) ?? 0;
   }
 
-  /** `writes` tells of clients too. */
+  /** `writes` adds the write durations of clients. */
   metrics({ writes = false } = {}): Metric[] {
     return [
       {
         kind: "counter",
         name: `${this.#prefix}stream_packets_total`,
-        help: "Packets, by where they come from or go to, and by kind.",
+        help: "Packets by source or destination, and by type.",
         samples: [...this.#packets.values()],
       },
       this.#errors.metric(),
@@ -72,7 +72,7 @@ export class PacketCounts {
   }
 }
 
-/** As upstream's protocol names its packets; those that only postern knows have names like them. */
+/** Upstream's packet name; postern's own packet types have similar names. */
 function nameOf(type: string): string {
   return names.get(type) ?? type.toUpperCase();
 }
@@ -85,7 +85,7 @@ const names = new Map([
   ["closeDial", "DIAL_CLS"],
 ]);
 
-/** The gRPC code of a failure, as Go writes it. */
+/** The gRPC code of an error, as Go names it. */
 function codeOf(error: unknown): string {
   const { code, detail } = asPosternError(error);
   if (detail === "too_large") return "ResourceExhausted";

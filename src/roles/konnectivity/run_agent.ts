@@ -13,9 +13,9 @@ import { readTls, type TlsFiles } from "./tls_files.ts";
 import { gauge, TunnelRecord } from "./tunnel_record.ts";
 import { type ClusterProxyChoice, serverTransport } from "./server_transport.ts";
 
-/** What a Konnectivity agent is started with. */
+/** The settings of a Konnectivity agent. */
 export interface KonnectivityAgentSettings {
-  /** The port for agents of the server, or of a balancer in front of many. */
+  /** The agent port of the server or of a load balancer. */
   readonly server: Target;
   readonly tls: TlsFiles;
   readonly tokenFile?: string | undefined;
@@ -23,37 +23,37 @@ export interface KonnectivityAgentSettings {
   readonly identifiers: string;
   readonly health: Endpoint;
   readonly admin: Endpoint;
-  /** Said in TLS besides h2, for who shares the server's address. */
+  /** Additional ALPN names after h2, for servers that share the address. */
   readonly alpn: readonly string[];
-  /** How long, in ms, a server may be silent before it is asked for a sign of life. */
+  /** In ms: send a ping after this time without data from a server. */
   readonly pulse: number;
-  /** By whose Leases servers are counted. */
+  /** The Leases that count the servers. */
   readonly leases?: {
-    /** The cluster it runs in when absent. */
+    /** A kubeconfig; absent in a pod, which uses its own cluster. */
     readonly kubeconfig?: string | undefined;
     readonly namespace: string;
     readonly selector: string;
-    /** What is believed of Leases and of what servers say: the Leases, or the larger number. */
+    /** Which number counts: the Leases, or the larger of Leases and server reports. */
     readonly source: "default" | "max";
   };
-  /** The server is reached through the proxy that a cluster has accepted, not straight. */
+  /** Reaches the server through a cluster's accepted proxy instead of directly. */
   readonly clusterProxy?: ClusterProxyChoice;
-  /** Looks for more servers for ever. */
+  /** Never stops looking for more servers. */
   readonly looksForever: boolean;
   /** In ms. */
   readonly retry: { readonly first: number; readonly most: number };
-  /** Patterns of what it may be asked to connect to; everything when there are none. */
+  /** Patterns of the allowed targets; every target when empty. */
   readonly allowed: readonly string[];
 }
 
 export interface KonnectivityAgentOptions {
   readonly log: Log;
   readonly onReady: (addresses: { health: string }) => Promise<void>;
-  /** Asks for no more connections, and lets those there are end. */
+  /** Accepts no new connections and lets open ones finish. */
   readonly draining: AbortSignal;
 }
 
-/** Runs an agent until the signal ends it, or until it has drained and nothing is open any more. */
+/** Runs an agent until the signal aborts, or until it has drained. */
 export async function runKonnectivityAgent(
   settings: KonnectivityAgentSettings,
   world: World,
@@ -61,7 +61,7 @@ export async function runKonnectivityAgent(
 ): Promise<void> {
   const { clock, network, files } = world;
   const { adminPages, healthPages, KonnectivityAgent } = await loadKonnectivity();
-  await using way = await serverTransport(settings.clusterProxy, world);
+  await using transport = await serverTransport(settings.clusterProxy, world);
   const dialer = directDialer({ network, clock });
   const allowed = new AllowedTargets(settings.allowed);
   const record = new TunnelRecord({
@@ -70,14 +70,17 @@ export async function runKonnectivityAgent(
     prefix,
     failures: {
       name: "endpoint_dial_failure_total",
-      help: "Dials that failed, by reason.",
+      help: "Failed dials by reason.",
       reasonOf: ({ code }) => code === "timeout" ? "timeout" : "unknown",
     },
     bounds: [0.005, 0.025, 0.1, 0.5, 2.5, 10, 30],
-    open: { name: "open_endpoint_connections", help: "Connections that are open." },
+    open: { name: "open_endpoint_connections", help: "Open connections." },
     connect: (target, options) => {
       if (allowed.has(target)) return dialWithin(dialer, target, world, options);
-      throw new PosternError("not_allowed", `${target.host}:${target.port} is not allowed by this agent`);
+      throw new PosternError(
+        "not_allowed",
+        `${target.host}:${target.port} is not allowed: no --allow-target of this agent matches`,
+      );
     },
   });
   const { tokenFile, leases } = settings;
@@ -107,17 +110,16 @@ export async function runKonnectivityAgent(
     packets: packets.between("from_agent", "to_agent"),
     ...counted && { count: counted.count },
     connect: async ({ signal }) => {
-      const late = () =>
-        new PosternError("timeout", "Cannot reach the Konnectivity server: it does not answer");
+      const late = () => new PosternError("timeout", "Cannot reach the Konnectivity server: timeout");
       return await within({ clock, ms: joinLimit, signal, error: late }, async (signal) => {
-        // Before there is a connection that a file which cannot be read would leave open.
+        // Read the files before connecting: an unreadable file must not leave a connection open.
         const texts = await readTls(settings.tls, { files, clock });
-        const conn = await way.dial(settings.server, { signal });
+        const conn = await transport.dial(settings.server, { signal });
         return await network.secure(conn, {
           serverName: settings.server.host,
           alpn: ["h2", ...settings.alpn],
           ...texts,
-          // Who names an authority means that one, as with upstream's agent.
+          // Trust only the given CA, like upstream's agent.
           ...(texts.ca !== undefined && { trust: "ca" }),
           signal,
         });
@@ -129,8 +131,8 @@ export async function runKonnectivityAgent(
     notReady: 503,
     metrics: () => [
       ...record.metrics(),
-      gauge(`${prefix}open_server_connections`, "Servers that it is connected to.", agent.servers.length),
-      gauge(`${prefix}known_server_count`, "Servers that it looks for.", agent.wanted),
+      gauge(`${prefix}open_server_connections`, "Connected servers.", agent.servers.length),
+      gauge(`${prefix}known_server_count`, "Servers that this agent wants to connect to.", agent.wanted),
       ...packets.metrics(),
       ...counted?.metrics() ?? [],
     ],
@@ -152,7 +154,7 @@ export async function runKonnectivityAgent(
   using _drain = whenAborted(draining, () => {
     log.info("agent.drains", { open: agent.connections });
     agent.drain({ signal: over.signal }).then(
-      () => over.abort(new PosternError("cancelled", "Nothing is open any more")),
+      () => over.abort(new PosternError("cancelled", "The agent has drained")),
       () => {},
     );
   });
@@ -161,14 +163,15 @@ export async function runKonnectivityAgent(
   });
 }
 
-/** As upstream's agent: five seconds for one dial. */
+/** One dial may take five seconds, as in upstream's agent. */
 function dialWithin(
   dialer: Dialer,
   target: Target,
   { clock }: World,
   { signal }: { signal: AbortSignal },
 ): ReturnType<Dialer> {
-  const late = () => new PosternError("timeout", `Cannot reach ${target.host}:${target.port} within 5 s`);
+  const late = () =>
+    new PosternError("timeout", `Cannot reach ${target.host}:${target.port}: timeout after 5 s`);
   return within({ clock, ms: 5000, signal, error: late }, (signal) => dialer(target, { signal }));
 }
 

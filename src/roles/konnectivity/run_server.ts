@@ -14,29 +14,29 @@ import { openServerCluster, type ServerClusterSettings } from "./server_cluster.
 import { ServerMetrics, serverPrefix } from "./server_metrics.ts";
 import { type TlsFiles, WatchedTls } from "./tls_files.ts";
 
-/** What a Konnectivity server is started with. */
+/** The settings of a Konnectivity server. */
 export interface KonnectivityServerSettings {
   readonly mode: "grpc" | "http-connect";
   readonly id: string;
-  /** How many servers there are: agents look for as many. */
+  /** The number of servers that agents connect to. */
   readonly count: number;
   readonly strategies: readonly AgentStrategy[];
   readonly front: Endpoint;
   readonly agents: Endpoint;
   readonly health: Endpoint;
   readonly admin: Endpoint;
-  /** Whether a socket that a former server has left is replaced. */
+  /** Whether to replace a stale socket of a former server. */
   readonly replacesSocket: boolean;
-  /** Of the frontend; without them a socket only. */
+  /** The frontend's TLS files; without them the frontend must be a Unix socket. */
   readonly frontTls: TlsFiles;
   readonly agentTls: TlsFiles;
-  /** The lowest version of TLS, on both sides. */
+  /** The minimum TLS version, for clients and agents. */
   readonly minVersion?: "TLSv1.2" | "TLSv1.3";
   readonly cluster: ServerClusterSettings;
   /** In ms. */
   readonly dialTimeout: number;
   readonly drain: number;
-  /** How long, in ms, agents and clients may be silent before they are asked for a sign of life. */
+  /** In ms: send a ping after this time without data from an agent or client. */
   readonly pulse: { readonly agents: number; readonly clients: number };
 }
 
@@ -45,7 +45,7 @@ export interface KonnectivityServerOptions {
   readonly onReady: (addresses: { front: string; agents: string; health: string }) => Promise<void>;
 }
 
-/** Runs a server until the signal ends it: then no more clients are taken, and those there are may end in time. */
+/** Runs a server until the signal aborts; then accepts no more clients and drains open connections. */
 export async function runKonnectivityServer(
   settings: KonnectivityServerSettings,
   world: World,
@@ -72,16 +72,16 @@ export async function runKonnectivityServer(
   const metrics = new ServerMetrics({ clock, log, agents, strategies, mode, more });
   const { record } = metrics;
   using deadlines = new Deadlines(clock);
-  // What anybody may use who reaches it must ask for certificates; a socket asks by its rights.
+  // A TCP frontend must demand client certificates; file permissions protect a socket.
   const isSecure = settings.frontTls.cert !== undefined;
   if (!isSecure && !("path" in settings.front)) {
     throw new PosternError("config", "Cannot serve clients over TCP without certificates", {
-      hint: "give --server-ca-cert, --server-cert and --server-key, or --uds-name with --server-port=0",
+      hint: "set --server-ca-cert, --server-cert and --server-key, or --uds-name with --server-port=0",
     });
   }
   if (await network.canServeTls?.() === false) {
-    throw new PosternError("config", "Cannot play a Konnectivity server: it needs Deno 2.9 or newer", {
-      hint: "take a postern that is compiled with Deno 2.9 or newer",
+    throw new PosternError("config", "Cannot run a Konnectivity server: it needs Deno 2.9 or newer", {
+      hint: "use a postern compiled with Deno 2.9 or newer",
     });
   }
   const pages = healthPages({
@@ -141,7 +141,7 @@ export async function runKonnectivityServer(
       await removeStaleSocket({ files, network }, endpoint.path);
     }
     const listening = listenAnywhere(network, endpoint);
-    // While this one drained another may have taken its place.
+    // Another server may have replaced the socket while this one drained.
     if ("path" in endpoint) held.defer(() => removeStaleSocket({ files, network }, endpoint.path));
     return held.use(listening);
   };
@@ -175,7 +175,7 @@ export async function runKonnectivityServer(
   await new Promise<void>((resolve) => void whenAborted(signal, resolve));
   log.info("server.drains", { open: record.open });
   front.close();
-  // Clients that are at rest are let go by the door; those at work may end.
+  // The listener closes idle clients; active ones may finish.
   const end = clock.after(
     settings.drain,
     () => over.abort(new PosternError("cancelled", "The server was stopped")),
@@ -187,7 +187,9 @@ export async function runKonnectivityServer(
   await cluster?.stop();
 }
 
-/** The admin port has nothing that is not elsewhere too: as upstream, a program goes on without it. */
+/**
+ * Binds the admin port if it is free. Like upstream, run without it: its pages are also on the health port.
+ */
 export async function boundIfFree(
   bind: () => Promise<Listening>,
   log: Log,
@@ -200,7 +202,7 @@ export async function boundIfFree(
   }
 }
 
-/** A client whose TLS fails is told in the log, and no failure of ours. */
+/** Logs a failed TLS handshake of a client instead of failing. */
 async function welcomed(
   secure: () => Promise<Conn>,
   client: Conn,
@@ -219,7 +221,7 @@ async function welcomed(
 }
 
 function late(): PosternError {
-  return new PosternError("timeout", "Cannot wait for the client's TLS any longer");
+  return new PosternError("timeout", "Cannot finish the client's TLS handshake: timeout");
 }
 
 function text({ endpoint }: Listening): string {

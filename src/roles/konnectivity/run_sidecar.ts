@@ -10,11 +10,11 @@ export interface SidecarOptions {
   readonly version: string;
   readonly log: Log;
   readonly onReady: (addresses: readonly string[]) => Promise<void>;
-  /** Takes no more clients, and lets those there are end. */
+  /** Accepts no more clients and lets open connections finish. */
   readonly draining: AbortSignal;
 }
 
-/** Runs one of HyperShift's proxies until it has drained; the signal drops what is left. */
+/** Runs one of HyperShift's proxies until it has drained; the signal drops the remaining connections. */
 export async function runKonnectivitySidecar(
   settings: SidecarSettings,
   world: World,
@@ -39,29 +39,29 @@ export async function runKonnectivitySidecar(
       }),
   });
   await instance.open();
-  // The operator of the guest cluster swaps a kubeconfig; a reload reads what it says then.
+  // The guest cluster's operator replaces the kubeconfig; a reload reads the new one.
   using watch = new ConfigWatch(world, log, () => {
-    // A reload that fails is told in the log.
+    // A failed reload is logged.
     instance.reload(async (apply) => await apply(await tryConfig(world, { text }))).catch(() => {});
   });
   if (settings.kubeconfigs !== undefined) await follow(watch, settings.kubeconfigs, world);
   const addresses = instance.listeners.map(({ address }) => address);
   if (settings.isOpen && !settings.user) {
-    log.warn("instance.open", { reason: "anybody who reaches it may use it" });
+    log.warn("instance.open", { reason: "every client that can reach a listener may use it" });
   }
   log.info("instance.ready", { addresses: addresses.join(" "), pid: world.process.pid });
   await onReady(addresses);
   await new Promise<void>((resolve) => void whenAborted(draining, resolve));
   using _drop = whenAborted(
     signal,
-    () => instance.dropAll(new PosternError("cancelled", "The door was closed")),
+    () => instance.dropAll(new PosternError("cancelled", "The instance was stopped")),
   );
   await instance.drain();
 }
 
 async function follow(watch: ConfigWatch, paths: readonly string[], { files }: World): Promise<void> {
   const texts = new Map<string, string | undefined>();
-  // A file that is missing, or cannot be read, may come.
+  // A missing or unreadable file may appear later.
   for (const path of paths) texts.set(path, await files.readTextIfThere(path).catch(() => undefined));
   await watch.follow({ texts });
 }

@@ -5,32 +5,32 @@ import { openClusterOfProgram } from "../cluster_of_program.ts";
 import { LeaseMetrics } from "./lease_metrics.ts";
 import { ServerLease } from "./server_lease.ts";
 
-/** What a server asks of a cluster's API. */
+/** The server's use of a cluster's API. */
 export interface ServerClusterSettings {
-  /** The cluster it runs in when absent. */
+  /** A kubeconfig; absent in a pod, which uses its own cluster. */
   readonly kubeconfig?: string | undefined;
-  /** Whose tokens agents sign in with, in place of certificates. */
+  /** The service account whose tokens agents use instead of certificates. */
   readonly tokens?: {
     readonly namespace: string;
     readonly serviceAccount: string;
     readonly audience: string;
   };
-  /** Where its Lease is, by which agents count servers. */
+  /** The place and labels of its Lease; agents count servers by their Leases. */
   readonly lease?: { readonly namespace: string; readonly labels: Readonly<Record<string, string>> };
 }
 
-/** The cluster of a server: whose an agent's token is, and the Lease by which agents count servers. */
+/** A server's cluster: it checks agents' tokens and holds the Lease that counts this server. */
 export interface ServerCluster extends AsyncDisposable {
-  /** Fails where a token is not that of an agent. */
+  /** Throws unless the token belongs to an agent. */
   readonly authenticate?: (token: string, options: { signal: AbortSignal }) => Promise<void>;
-  /** Keeps the Lease until the tasks end. */
+  /** Renews the Lease until the tasks end. */
   start(tasks: Tasks): void;
-  /** Takes it back. */
+  /** Deletes the Lease. */
   stop(): Promise<void>;
   metrics(): Metric[];
 }
 
-/** Opens the cluster; undefined where nothing is asked of any. */
+/** Opens the cluster; undefined when the settings need none. */
 export async function openServerCluster(
   settings: ServerClusterSettings,
   world: World,
@@ -65,8 +65,8 @@ export async function openServerCluster(
         const name = await reviewToken(cluster.api, { token, audience: tokens.audience }, { signal });
         const expected = `system:serviceaccount:${tokens.namespace}:${tokens.serviceAccount}`;
         if (name === expected) return;
-        throw new PosternError("auth", `Cannot take the token of "${name}": agents are "${expected}"`, {
-          hint: "--agent-namespace and --agent-service-account say whose tokens are taken",
+        throw new PosternError("auth", `Cannot accept the token of "${name}": agents must be "${expected}"`, {
+          hint: "set the agents' account with --agent-namespace and --agent-service-account",
         });
       },
     },
@@ -77,7 +77,7 @@ export async function openServerCluster(
         ? [...counted.metrics(), {
           kind: "counter",
           name: `${prefix}culled_leases_count`,
-          help: "Leases of other servers that were removed since they were over.",
+          help: "Expired Leases of other servers that this server deleted.",
           samples: [{ labels: {}, value: lease.culled }],
         }]
         : [],

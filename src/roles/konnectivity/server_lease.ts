@@ -6,20 +6,20 @@ export interface ServerLeaseOptions {
   readonly leases: Leases;
   readonly clock: Clock;
   readonly log: Log;
-  /** Who we are among the servers. */
+  /** The id of this server. */
   readonly serverId: string;
-  /** By which agents know the Leases of servers. */
+  /** The labels by which agents find servers' Leases. */
   readonly labels: Readonly<Record<string, string>>;
   readonly random: () => number;
 }
 
-/** In s and ms, as upstream's: its agents and servers judge ours by them. */
+/** In s and ms, like upstream: its agents and servers judge our Lease by these times. */
 const seconds = 30;
 const renewEvery = 15_000;
 const firstPause = 1000;
 const mostWrites = 3;
 
-/** The Lease by which agents count a server: kept while it runs, with an eye on those of servers that are gone. */
+/** Renews this server's Lease, which agents count, and deletes expired Leases of other servers. */
 export class ServerLease {
   readonly #options: ServerLeaseOptions;
   readonly #name: string;
@@ -31,12 +31,12 @@ export class ServerLease {
     this.#name = `konnectivity-proxy-server-${options.serverId}`;
   }
 
-  /** How many Leases of others were removed since they were over. */
+  /** The number of expired Leases deleted. */
   get culled(): number {
     return this.#culled;
   }
 
-  /** Keeps it until the signal ends; an API that is away is asked again, sooner than usual. */
+  /** Renews the Lease until the signal aborts; retries sooner after a failure. */
   async run({ signal }: { readonly signal: AbortSignal }): Promise<void> {
     const { clock, log, random } = this.#options;
     for (let failures = 0;;) {
@@ -57,16 +57,16 @@ export class ServerLease {
     }
   }
 
-  /** Takes it back, so that agents look for one server less. */
+  /** Deletes the Lease, so that agents expect one server less. */
   async remove(): Promise<void> {
     const { leases, clock, log } = this.#options;
-    const late = () => new PosternError("timeout", "Cannot wait for the API server any longer");
+    const late = () => new PosternError("timeout", "Cannot delete the Lease: timeout");
     const { signal } = new AbortController();
     try {
       const work = (signal: AbortSignal) => leases.remove(this.#name, { signal });
       await within({ clock, ms: 5000, signal, error: late }, work);
     } catch (error) {
-      // It is over by itself soon.
+      // The Lease expires soon anyway.
       log.warn("lease.left", { lease: this.#name, reason: describe(error) });
     }
   }
@@ -82,10 +82,13 @@ export class ServerLease {
         : await leases.create(this.#name, { ...changes, acquired: undefined, transitions: 0 }, { signal });
       if (this.#lease) return;
     }
-    throw new PosternError("refused", `Cannot renew the Lease "${this.#name}": others write it all the time`);
+    throw new PosternError(
+      "refused",
+      `Cannot renew the Lease "${this.#name}": other clients keep changing it`,
+    );
   }
 
-  /** Those that others have renewed meanwhile stay: a Lease is removed as it was read, or not at all. */
+  /** Deletes a Lease only in the version it was read, so that renewed ones stay. */
   async #cull(signal: AbortSignal): Promise<void> {
     const { leases, clock, labels, log } = this.#options;
     for (const lease of await leases.listExpired(selectorOf(labels), clock.date(), { signal })) {
@@ -103,7 +106,7 @@ export class ServerLease {
   }
 }
 
-/** `a=b,c=d` as labels; what is none is `usage`. */
+/** Parses `a=b,c=d` as labels; throws `usage` for other texts. */
 export function parseLabels(text: string): Readonly<Record<string, string>> {
   const labels = text.split(",").map((part) => /^\s*([\w./-]+)\s*=\s*([\w.-]*)\s*$/.exec(part));
   if (text.trim() === "" || labels.some((label) => !label)) {
@@ -114,7 +117,7 @@ export function parseLabels(text: string): Readonly<Record<string, string>> {
   return Object.fromEntries(labels.map((label) => [label?.[1] ?? "", label?.[2] ?? ""]));
 }
 
-/** Labels as a selector of the API. */
+/** Formats labels as an API selector. */
 export function selectorOf(labels: Readonly<Record<string, string>>): string {
   return Object.entries(labels).map(([name, is]) => `${name}=${is}`).join(",");
 }

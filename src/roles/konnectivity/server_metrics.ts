@@ -4,7 +4,7 @@ import type { Agents, AgentStrategy, PacketCount } from "../../konnectivity/mod.
 import { PacketCounts } from "./packet_counts.ts";
 import { gauge, gauges, TunnelRecord } from "./tunnel_record.ts";
 
-/** How the names of a server's metrics begin, as upstream's. */
+/** The prefix of a server's metric names, as in upstream. */
 export const serverPrefix = "konnectivity_network_proxy_server_";
 
 export interface ServerMetricsOptions {
@@ -13,14 +13,14 @@ export interface ServerMetricsOptions {
   readonly agents: Agents;
   readonly strategies: readonly AgentStrategy[];
   readonly mode: "grpc" | "http-connect";
-  /** What else there is to tell. */
+  /** Additional metrics. */
   readonly more: () => Metric[];
 }
 
-/** What a server counts, under the names that dashboards of upstream's server know. */
+/** The metrics of a server, under the names that dashboards for upstream's server use. */
 export class ServerMetrics {
   readonly record: TunnelRecord;
-  /** Of the streams of agents. */
+  /** Counts the packets of agents' streams. */
   readonly agentPackets: PacketCount;
   readonly #options: ServerMetricsOptions;
   readonly #packets: PacketCounts;
@@ -37,28 +37,28 @@ export class ServerMetrics {
       clock,
       log,
       prefix: serverPrefix,
-      failures: { name: "dial_failure_count", help: "Dials that failed, by reason.", reasonOf },
+      failures: { name: "dial_failure_count", help: "Failed dials by reason.", reasonOf },
       bounds,
-      open: { name: "established_connections", help: "Connections that are open." },
+      open: { name: "established_connections", help: "Open connections." },
       connect: (target, options) => agents.dial(target, options),
     });
   }
 
-  /** A stream of a client begins. */
+  /** Counts a new client stream. */
   clientStream(): PacketCount & Disposable {
     this.#clientStreams++;
     return {
       ...this.#clientPackets,
       failed: (error, packet) => {
         this.#clientPackets.failed(error, packet);
-        // The target is there, and whoever asked for it has gone.
+        // The target is connected, but the client has gone.
         if (packet?.type === "dialResponse" && packet.error === "") this.record.failed("send_rsp");
       },
       [Symbol.dispose]: () => void this.#clientStreams--,
     };
   }
 
-  /** An agent answered a dial that nobody waits for. */
+  /** Counts an agent's response to a dial that no client waits for. */
   stray(): void {
     this.record.failed("unrecognized_response");
   }
@@ -73,22 +73,22 @@ export class ServerMetrics {
       ...record.metrics(),
       ...this.#packets.metrics({ writes: true }),
       gauge(name("pending_backend_dials"), "Dials that wait for an agent.", record.pending),
-      gauges(name("ready_backends"), "Agents that are connected, by who may be chosen.", {
+      gauges(name("ready_backends"), "Connected agents by strategy.", {
         label: "proxy_strategy",
         values: backends,
       }),
       gauge(name("ready_backend_connections"), "Connections of agents.", agents.size),
-      gauges(name("grpc_connections"), "Streams of clients and of agents.", {
+      gauges(name("grpc_connections"), "Streams of clients and agents.", {
         label: "service_method",
         values: streams,
       }),
-      gauges(name("full_receive_channels"), "Streams that wait until a reader of theirs has made room.", {
+      gauges(name("full_receive_channels"), "Streams paused until a reader makes room.", {
         label: "service_method",
         values: { Proxy: this.#packets.full("from_client"), Connect: this.#packets.full("from_agent") },
       }),
       gauge(
         name("http_connections"),
-        "Connections of clients of HTTP CONNECT.",
+        "Client connections that use HTTP CONNECT.",
         mode === "http-connect" ? record.open + record.pending : 0,
       ),
       ...more(),

@@ -4,12 +4,15 @@ import { directDialer } from "../../http/mod.ts";
 import { ClusterProxy, Direct } from "../../transports/mod.ts";
 import { openClusterOfProgram } from "../cluster_of_program.ts";
 
-/** Whose accepted Proxy leads to the server: the cluster of a kubeconfig, or the one it runs in. */
+/** The cluster whose accepted Proxy is used: that of a kubeconfig, or the pod's own. */
 export interface ClusterProxyChoice {
   readonly kubeconfig?: string;
 }
 
-/** How an agent reaches its server: straight, or as a cluster's accepted Proxy says. Dials nothing yet. */
+/**
+ * The transport from an agent to its server: direct, or through a cluster's accepted Proxy. Does not connect
+ * yet.
+ */
 export async function serverTransport(
   choice: ClusterProxyChoice | undefined,
   world: World,

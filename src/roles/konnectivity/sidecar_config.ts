@@ -3,20 +3,20 @@ import { formatPattern, parsePattern, type Pattern } from "../../routing/mod.ts"
 import { cloudDomains, type KonnectivityMode } from "../../konnectivity/mod.ts";
 import type { TlsFiles } from "./tls_files.ts";
 
-/** What one of HyperShift's proxies is started with. */
+/** The settings of one of HyperShift's proxies. */
 export interface SidecarSettings {
   readonly kind: "socks5" | "https";
   /** The Konnectivity server's frontend. */
   readonly server: Target;
   readonly mode: KonnectivityMode;
   readonly tls: Required<TlsFiles>;
-  /** Where clients are served: addresses and the port of all of them. */
+  /** Listen addresses with ports. */
   readonly listen: readonly string[];
   readonly health?: string;
-  /** Whether everybody who reaches it may use it. */
+  /** Whether every client that can reach a listener may use it. */
   readonly isOpen: boolean;
   readonly user?: { readonly name: string; readonly passwordFile: string } | undefined;
-  /** Of the guest cluster, merged as kubectl does; names are left to the agent without any. */
+  /** Kubeconfigs of the guest cluster, merged like kubectl; without them the agent resolves names. */
   readonly kubeconfigs?: readonly string[];
   readonly names: {
     readonly guestDNS: boolean;
@@ -24,31 +24,32 @@ export interface SidecarSettings {
     readonly preferIPv4: boolean;
   };
   readonly cloudDirect: boolean;
-  /** The proxies of the guest cluster, which are beyond the tunnel. */
+  /** The guest cluster's proxies, reached through the tunnel. */
   readonly guestProxies: ProxyChoice;
-  /** The proxies of this machine's environment, for the APIs of clouds. */
+  /** The proxies from this process's environment, for cloud APIs. */
   readonly ownProxies: ProxyChoice;
-  /** How long connections may go on after the first signal, in ms. */
+  /** In ms: how long open connections may last after the first signal. */
   readonly drain: number;
 }
 
-/** A choice of proxies as programs are told of them. */
+/** Proxies as given in environment variables. */
 export interface ProxyChoice {
   readonly http?: string | undefined;
   readonly https?: string | undefined;
-  /** A list with commas, as Go reads it. */
+  /** A comma-separated list, read by Go's rules. */
   readonly noProxy?: string | undefined;
 }
 
 type Rules = Map<string, string>;
 
 /**
- * The configuration of a door that does what one of HyperShift's proxies does: all goes through the server, the APIs of
- * clouds from here, and what the guest cluster has a proxy for through that.
+ * The configuration of an instance that works like one of HyperShift's proxies: all targets go through the
+ * server, except cloud APIs, which this process dials directly, and targets for which the guest cluster has a
+ * proxy.
  */
 export function sidecarConfig(settings: SidecarSettings): Record<string, unknown> {
   const { kind, listen, health, isOpen, user, drain } = settings;
-  const ways = routingOf(settings);
+  const routing = routingOf(settings);
   return {
     listen: {
       [kind === "socks5" ? "socks" : "http"]: listen,
@@ -57,9 +58,9 @@ export function sidecarConfig(settings: SidecarSettings): Record<string, unknown
       ...(user && { auth: { users: [user] } }),
       limits: { connections: 10_000, dial: `${dialLimit}ms`, drain: `${drain}ms` },
     },
-    transports: ways.transports,
-    routes: [...ways.rules].map(([to, via]) => ({ to, via })),
-    default: ways.usual,
+    transports: routing.transports,
+    routes: [...routing.rules].map(([to, via]) => ({ to, via })),
+    default: routing.usual,
   };
 }
 
@@ -78,13 +79,13 @@ function routingOf(
   const usual = add("guest-https", guest.https?.href, tunnel) ?? tunnel;
   const plain = add("guest-http", guest.http?.href, tunnel) ?? tunnel;
   const rules: Rules = new Map();
-  // The others' clouds are dialled through the tunnel like everything else.
+  // Only this proxy dials clouds directly; the other uses the tunnel for all targets.
   if (settings.cloudDirect) {
     const own = choiceOf(settings.ownProxies, { http: "HTTP_PROXY", https: "HTTPS_PROXY" });
     const cloud = add("cloud", own.https?.href) ?? "direct";
     const cloudPlain = own.https ? cloud : add("cloud-http", own.http?.href) ?? cloud;
     addCloudRules(rules, { cloud, cloudPlain, noProxy: own.noProxy });
-    // The guest's own proxies may be called as the APIs of a cloud are.
+    // The guest's proxies may have a name in a cloud API's domain.
     for (const url of [guest.http, guest.https]) {
       if (url && isCloud(url.hostname)) rules.set(`=${url.hostname}`, usual);
     }
@@ -111,7 +112,7 @@ function tunnelOf({ server, mode, tls, kubeconfigs, names }: SidecarSettings): R
   };
 }
 
-/** The APIs of clouds go by `cloud`, but what NO_PROXY names goes straight. */
+/** Routes cloud APIs to `cloud`, except targets in NO_PROXY, which go direct. */
 function addCloudRules(
   rules: Rules,
   { cloud, cloudPlain, noProxy }: { cloud: string; cloudPlain: string; noProxy: readonly Pattern[] },
@@ -127,7 +128,7 @@ function addCloudRules(
   }
 }
 
-/** What a pattern of NO_PROXY names of a cloud's domain; undefined where that is nothing. */
+/** The part of a NO_PROXY pattern in a cloud's domain; undefined when there is none. */
 function within(domain: string, pattern: Pattern): string | undefined {
   const isAll = pattern.kind === "any" ||
     (pattern.kind === "name" && (domain === pattern.name || domain.endsWith(`.${pattern.name}`)) &&
@@ -137,7 +138,7 @@ function within(domain: string, pattern: Pattern): string | undefined {
   return isPart ? formatPattern(pattern) : undefined;
 }
 
-/** What the guest cluster has no proxy for; as in Go, that is never this machine. */
+/** Routes targets without a guest proxy through the tunnel; as in Go, loopback never uses a proxy. */
 function addGuestRules(rules: Rules, noProxy: readonly Pattern[], isCloudDirect: boolean): void {
   const local = ["localhost", "127.0.0.0/8", "::1"];
   for (const text of [...local, ...noProxy.map(formatPattern)]) {
@@ -156,7 +157,7 @@ function choiceOf(
   { http, https, noProxy = "" }: ProxyChoice,
   names: { readonly http: string; readonly https: string },
 ): ReadChoice {
-  // As in Go, what cannot be read says nothing.
+  // Like Go, ignore invalid items.
   const patterns = noProxy.split(",").flatMap((item) => {
     const parsed = parsePattern(item.trim().toLowerCase());
     return "pattern" in parsed ? parsed.pattern : [];
@@ -164,14 +165,14 @@ function choiceOf(
   return { http: proxyUrl(http, names.http), https: proxyUrl(https, names.https), noProxy: patterns };
 }
 
-/** A proxy's URL, of which the scheme may be missing; none where it is empty. */
+/** Parses a proxy URL with an optional scheme; undefined when empty. */
 function proxyUrl(text: string | undefined, name: string): URL | undefined {
   if (text === undefined || text.trim() === "") return undefined;
   const url = URL.parse(text.includes("://") ? text.trim() : `http://${text.trim()}`);
   if (url && ["http:", "https:", "socks5:", "socks5h:"].includes(url.protocol) && url.hostname !== "") {
     return url;
   }
-  throw new PosternError("usage", `Cannot use ${name}: it is not the URL of a proxy`, {
+  throw new PosternError("usage", `Cannot use ${name}: it is not a proxy URL`, {
     hint: "write http://HOST:PORT, https://HOST:PORT or socks5://HOST:PORT",
   });
 }
@@ -181,5 +182,5 @@ function isCloud(host: string): boolean {
 }
 
 const tunnel = "konnectivity";
-/** For one target, in ms. */
+/** Timeout of one dial, in ms. */
 const dialLimit = 60_000;

@@ -1,23 +1,23 @@
 import type { Clock } from "../../core/mod.ts";
 import { type Files, readSettled } from "../../world/mod.ts";
 
-/** The files of one side of TLS: who we are, and whom we believe. */
+/** The TLS files of one side: its certificate and key, and the CA it trusts. */
 export interface TlsFiles {
   readonly ca?: string;
   readonly cert?: string;
   readonly key?: string;
 }
 
-/** The same as their texts. */
+/** The contents of these files. */
 export type TlsTexts = TlsFiles;
 
-/** Where they are, and how one knows that they rest. */
+/** The file system, and the clock that detects when files stop changing. */
 export interface TlsWorld {
   readonly files: Files;
   readonly clock: Clock;
 }
 
-/** What they hold now: files that are renewed count from the next connection on, a certificate with its key. */
+/** Reads the current files; a renewed certificate and its key apply to the next connection. */
 export function readTls(tls: TlsFiles, world: TlsWorld): Promise<TlsTexts> {
   const paths = [tls.ca, tls.cert, tls.key].filter((path) => path !== undefined);
   return readSettled(paths, world, () => readOnce(tls, world));
@@ -34,7 +34,7 @@ async function readOnce({ ca, cert, key }: TlsFiles, { files }: TlsWorld): Promi
   };
 }
 
-/** The same for who has many connections: files that are renewed count a second later. */
+/** TLS files for many connections: renewed files apply after at most a second. */
 export class WatchedTls {
   readonly #tls: TlsFiles;
   readonly #world: TlsWorld;
@@ -46,7 +46,7 @@ export class WatchedTls {
     this.#world = world;
   }
 
-  /** What they held less than a second ago. */
+  /** Returns contents at most a second old. */
   async read(): Promise<TlsTexts> {
     const now = this.#world.clock.now();
     if (!this.#texts || now - this.#readAt >= 1000) {
@@ -57,7 +57,7 @@ export class WatchedTls {
     try {
       return await texts;
     } catch (error) {
-      // The next one tries again.
+      // The next call retries.
       if (this.#texts === texts) this.#texts = undefined;
       throw error;
     }

@@ -12,21 +12,21 @@ import {
 export interface TunnelRecordOptions {
   readonly clock: Clock;
   readonly log: Log;
-  /** The beginning of the names of its metrics: `konnectivity_network_proxy_server_`. */
+  /** The prefix of its metric names: `konnectivity_network_proxy_server_`. */
   readonly prefix: string;
   readonly failures: {
     readonly name: string;
     readonly help: string;
-    /** What a failure is counted as; `isGivenUp` is whether whoever asked has gone. */
+    /** The reason label of a failure; `isGivenUp` means that the client has gone. */
     reasonOf(error: PosternError, options: { readonly isGivenUp: boolean }): string;
   };
-  /** The bounds of how long dials took, in s. */
+  /** The histogram bounds of dial durations, in s. */
   readonly bounds: readonly number[];
   readonly open: { readonly name: string; readonly help: string };
   readonly connect: (target: Target, options: { signal: AbortSignal }) => Promise<Conn>;
 }
 
-/** Dials, writes a line of log for each connection at its end, and counts what upstream's programs count. */
+/** Dials targets, logs each connection at its end, and counts like upstream's programs. */
 export class TunnelRecord {
   readonly #options: TunnelRecordOptions;
   readonly #durations: Histogram;
@@ -37,7 +37,11 @@ export class TunnelRecord {
   constructor(options: TunnelRecordOptions) {
     const { prefix, failures, bounds } = options;
     this.#options = options;
-    this.#durations = new Histogram(`${prefix}dial_duration_seconds`, "How long dials took.", bounds);
+    this.#durations = new Histogram(
+      `${prefix}dial_duration_seconds`,
+      "Duration of dials, in seconds.",
+      bounds,
+    );
     this.#failures = new Counter(`${prefix}${failures.name}`, failures.help, ["reason"]);
   }
 
@@ -49,12 +53,12 @@ export class TunnelRecord {
     return this.#pending;
   }
 
-  /** Counts a failure that no dial of ours has seen. */
+  /** Counts a failure outside `dial`. */
   failed(reason: string): void {
     this.#failures.add(1, reason);
   }
 
-  /** The dial that is recorded. */
+  /** Dials a target and records the result. */
   readonly dial: Dial = async ({ target, client, protocol }, { signal }) => {
     const { clock, log, connect, failures } = this.#options;
     const started = clock.now();
@@ -99,12 +103,12 @@ export class TunnelRecord {
   }
 }
 
-/** A number that goes up and down. */
+/** A gauge with one value. */
 export function gauge(name: string, help: string, value: number): Metric {
   return { kind: "gauge", name, help, samples: [{ labels: {}, value }] };
 }
 
-/** Several of them, by the value of a label. */
+/** A gauge with one value per label value. */
 export function gauges(
   name: string,
   help: string,

@@ -5,10 +5,10 @@ import { fieldValue, type HeaderField } from "../http2/hpack_table.ts";
 // | COMPRESSED | LENGTH (4 bytes) | MESSAGE |   each message of a gRPC stream
 // +------------+------------------+---------+
 
-/** How many bytes stand in front of each message. */
+/** The size of the header of each message. */
 export const messageHeadSize = 5;
 
-/** Fills the front of `frame`, whose message follows it, and goes on with `more` bytes elsewhere. */
+/** Writes the header of a message that follows in `frame` and continues with `more` bytes elsewhere. */
 export function writeMessageHead(frame: Bytes, more = 0): void {
   const length = frame.length - messageHeadSize + more;
   frame[0] = 0;
@@ -18,7 +18,7 @@ export function writeMessageHead(frame: Bytes, more = 0): void {
   frame[4] = length;
 }
 
-/** What the five bytes from `at` say. */
+/** Reads the five header bytes from `at`. */
 export function readMessageHead(
   bytes: Bytes,
   at: number,
@@ -27,7 +27,7 @@ export function readMessageHead(
   return { isPlain: view.getUint8(0) === 0, length: view.getUint32(1) };
 }
 
-/** How a call ended (the codes that are used here). */
+/** The status codes of calls (only those used here). */
 export const grpcCodes = {
   ok: 0,
   cancelled: 1,
@@ -48,7 +48,7 @@ export interface GrpcStatus {
   readonly message: string;
 }
 
-/** The fields that begin a call. */
+/** The fields of a request. */
 export function grpcRequest(
   { path, authority, scheme, metadata = [] }: {
     path: string;
@@ -69,7 +69,7 @@ export function grpcRequest(
   ];
 }
 
-/** The fields that end a call. */
+/** The trailers of a call. */
 export function grpcTrailers({ code, message }: GrpcStatus): HeaderField[] {
   return [
     ["grpc-status", String(code)],
@@ -77,7 +77,7 @@ export function grpcTrailers({ code, message }: GrpcStatus): HeaderField[] {
   ];
 }
 
-/** How a call ended by its last fields; undefined when they do not say. */
+/** Reads the status from trailers; undefined when they have none. */
 export function grpcStatus(fields: readonly HeaderField[]): GrpcStatus | undefined {
   const code = fieldValue(fields, "grpc-status");
   if (code === undefined || !/^\d{1,3}$/.test(code)) return undefined;

@@ -8,22 +8,22 @@ export type ChunkedPart =
   | { readonly kind: "data"; readonly bytes: Uint8Array<ArrayBuffer> }
   | { readonly kind: "end"; readonly trailers: Fields };
 
-/** The most bytes of the line before a chunk: its size and extensions, which are ignored. */
+/** The maximum size of the line before a chunk: its size and extensions, which are ignored. */
 const mostLine = 256;
-/** The most bytes of the last chunk with its trailers. */
+/** The maximum size of the last chunk with its trailers. */
 const mostTrailers = 16 * 1024;
 
 /**
- * Reads a chunked body (RFC 9112, section 7.1) piece by piece. `next` is a `Decode`: it gives data as soon as one byte
- * of it is there, as a view of what it was given, and keeps no bytes itself.
+ * Reads a chunked body (RFC 9112, section 7.1) in pieces. `next` is a `Decode`: it returns data as soon as
+ * one byte is available, as a view of its input, and buffers nothing.
  */
 export class ChunkedDecoder {
   readonly #status: number;
-  /** What is to come of the current chunk. */
+  /** The missing bytes of the current chunk. */
   #left = 0;
   #isFirst = true;
 
-  /** `status` answers a malformed body: 400 in a request, 502 in a response. */
+  /** `status` is the HTTP status for a malformed body: 400 for a request, 502 for a response. */
   constructor(status: 400 | 502 = 400) {
     this.#status = status;
   }
@@ -59,15 +59,16 @@ export class ChunkedDecoder {
   }
 
   #size(line: string): number {
-    // Blanks behind the size are against the grammar; servers that pad it are not rare, and we frame anew.
+    // Spaces after the size violate the grammar, but servers that pad it are common, and postern writes new
+    // chunks.
     const match = /^([0-9A-Fa-f]{1,13})[ \t]*(?:;[\t\x20-\x7e\x80-\xff]*)?\r\n$/.exec(line);
-    if (!match) throw this.#problem(`its size line is ${quoted(line)}`);
+    if (!match) throw this.#problem(`invalid size line ${quoted(line)}`);
     return parseInt(match[1] ?? "", 16);
   }
 
   #end(bytes: Uint8Array<ArrayBuffer>, start: number): { value: ChunkedPart; used: number } | undefined {
     const end = sectionEnd(bytes, start, this.#status);
-    if ((end ?? bytes.length) - start > mostTrailers) throw this.#problem("its trailers are too long");
+    if ((end ?? bytes.length) - start > mostTrailers) throw this.#problem("the trailers are too long");
     if (end === undefined) return undefined;
     const trailers = parseFields(latin1(bytes, start, end - 2), 0, this.#status);
     return { value: { kind: "end", trailers }, used: end };
@@ -78,7 +79,7 @@ export class ChunkedDecoder {
   }
 }
 
-/** One chunk, ready to be written in one piece; never call it with no bytes, which would be the end. */
+/** Encodes one chunk for a single write. Never call it without bytes, which would encode the end. */
 export function encodeChunk(bytes: Uint8Array): Uint8Array<ArrayBuffer> {
   const size = latin1Bytes(`${bytes.length.toString(16)}\r\n`);
   return joinBytes([size, bytes, lineEnd]);
@@ -86,7 +87,7 @@ export function encodeChunk(bytes: Uint8Array): Uint8Array<ArrayBuffer> {
 
 const lineEnd = latin1Bytes("\r\n");
 
-/** The end of a chunked body. */
+/** Encodes the end of a chunked body. */
 export function encodeLastChunk(trailers: Iterable<readonly [string, string]> = []): Uint8Array<ArrayBuffer> {
   return latin1Bytes(`0\r\n${formatFields(trailers)}\r\n`);
 }

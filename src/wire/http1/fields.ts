@@ -1,8 +1,11 @@
-/** The header fields of a message in the order and case they came in; lookups ignore case. Never changed: edits make a new one. */
+/**
+ * The header fields of a message with their original order and case. Lookups ignore case. Immutable: edits
+ * return a new object.
+ */
 export class Fields {
   readonly #names: readonly string[];
   readonly #values: readonly string[];
-  /** The names in lower case, made on the first lookup: a head that is only passed on needs none. */
+  /** The lowercase names, created by the first lookup: a forwarded head needs none. */
   #keys: readonly string[] | undefined;
 
   constructor(entries: Iterable<readonly [name: string, value: string]> = []) {
@@ -26,7 +29,7 @@ export class Fields {
     return at < 0 ? undefined : this.#values[at];
   }
 
-  /** Every value of a field, one a line. */
+  /** All values of a field, one per line. */
   all(name: string): readonly string[] {
     const key = name.toLowerCase();
     const keys = this.#lowered();
@@ -37,7 +40,7 @@ export class Fields {
     return this.#lowered().includes(name.toLowerCase());
   }
 
-  /** The elements of a comma-separated list over all its lines (RFC 9110, section 5.6.1), in lower case. */
+  /** The elements of a comma-separated list over all its lines (RFC 9110, section 5.6.1), in lowercase. */
   tokens(name: string): readonly string[] {
     if (!this.has(name)) return [];
     return this.all(name).join(",").toLowerCase().split(",").map((token) => token.trim()).filter((token) =>
@@ -45,13 +48,13 @@ export class Fields {
     );
   }
 
-  /** The same fields, less some. */
+  /** Returns the fields without some names. */
   without(names: Iterable<string>): Fields {
     const dropped = new Set([...names].map((name) => name.toLowerCase()));
     return new Fields([...this.entries()].filter(([name]) => !dropped.has(name.toLowerCase())));
   }
 
-  /** The same fields with one set: in the place of its first line, or at the end. */
+  /** Returns the fields with one set, at its first line or at the end. */
   with(name: string, value: string): Fields {
     const key = name.toLowerCase();
     const entries: [string, string][] = [];

@@ -12,21 +12,21 @@ import {
   sectionEnd,
 } from "./http1_text.ts";
 
-/** The most bytes of a head, with its empty line. */
+/** The maximum size of a head, including its empty line. */
 export const mostHead = 64 * 1024;
 
 export type HttpVersion = "1.0" | "1.1";
 
-/** The request line and the fields of a request, as they came. */
+/** The request line and fields of a request, unchanged. */
 export interface RequestHead {
   readonly method: string;
-  /** As it came: `requestTarget()` reads its form. */
+  /** Unchanged; `requestTarget()` parses it. */
   readonly target: string;
   readonly version: HttpVersion;
   readonly fields: Fields;
 }
 
-/** The status line and the fields of a response, as they came. */
+/** The status line and fields of a response, unchanged. */
 export interface ResponseHead {
   readonly version: HttpVersion;
   readonly status: number;
@@ -34,7 +34,7 @@ export interface ResponseHead {
   readonly fields: Fields;
 }
 
-/** Reads the head of a request (RFC 9112, section 3). What it throws carries the status that answers it. */
+/** Reads the head of a request (RFC 9112, section 3). Errors carry the status for the response. */
 export function decodeRequestHead(bytes: Uint8Array<ArrayBuffer>): ReturnType<Decode<RequestHead>> {
   const head = wholeHead(bytes, skipEmptyLines(bytes), 400);
   if (!head) return undefined;
@@ -63,7 +63,7 @@ export function decodeResponseHead(bytes: Uint8Array<ArrayBuffer>): ReturnType<D
   const end = lines.indexOf("\r\n");
   const line = lines.slice(0, end);
   const version = readVersion(line.slice(0, 8), 502, 502);
-  // A server may leave out the blank before an empty reason; many do.
+  // A server may omit the space before an empty reason; many do.
   const match = /^ ([1-9][0-9]{2})(?: (.*))?$/.exec(line.slice(8));
   if (!match || !isFieldValue(line)) {
     throw new Http1Problem(502, `Cannot read the status line ${quoted(line)}`);
@@ -72,7 +72,7 @@ export function decodeResponseHead(bytes: Uint8Array<ArrayBuffer>): ReturnType<D
   return { value: { version, status: Number(match[1]), reason: match[2] ?? "", fields }, used };
 }
 
-/** Writes the head of a request; the version is 1.1 unless told. */
+/** Encodes the head of a request (default version: 1.1). */
 export function encodeRequestHead(
   { method, target, version = "1.1", fields }: {
     readonly method: string;
@@ -87,7 +87,7 @@ export function encodeRequestHead(
   return latin1Bytes(`${method} ${target} HTTP/${version}\r\n${formatFields(fields)}\r\n`);
 }
 
-/** Writes the head of a response; the version is 1.1 unless told, the reason the usual one. */
+/** Encodes the head of a response (defaults: version 1.1, the usual reason). */
 export function encodeResponseHead(
   { version = "1.1", status, reason = reasonPhrase(status), fields }: {
     readonly version?: HttpVersion;
@@ -102,19 +102,22 @@ export function encodeResponseHead(
   return latin1Bytes(`HTTP/${version} ${status} ${reason}\r\n${formatFields(fields)}\r\n`);
 }
 
-/** The usual words for a status. */
+/** The usual reason of a status. */
 export function reasonPhrase(status: number): string {
   return reasons[status] ?? "";
 }
 
-/** Whether the sender means to keep the connection after this message (RFC 9112, section 9.3). */
+/** Whether the sender keeps the connection after this message (RFC 9112, section 9.3). */
 export function isPersistent({ version, fields }: Pick<RequestHead, "version" | "fields">): boolean {
   const options = fields.tokens("connection");
   if (options.includes("close")) return false;
   return version === "1.1" || options.includes("keep-alive");
 }
 
-/** Blanks and control characters end or break a request line; bytes over 127 are against the RFC and harmless. */
+/**
+ * Spaces and control characters would break the request line; bytes over 127 violate the RFC but are
+ * harmless.
+ */
 const targetText = /^[\x21-\x7e\x80-\xff]+$/;
 
 const reasons: Readonly<Record<number, string>> = {
@@ -148,7 +151,7 @@ const reasons: Readonly<Record<number, string>> = {
   505: "HTTP Version Not Supported",
 };
 
-/** The lines of a head without the empty one that ends it. */
+/** Returns the lines of a head without the final empty one. */
 function wholeHead(
   bytes: Uint8Array,
   start: number,
@@ -161,7 +164,7 @@ function wholeHead(
   throw new Http1Problem(status === 400 ? 431 : status, `Cannot read a head of more than ${mostHead} bytes`);
 }
 
-/** Clients of old end a body with an empty line too many (RFC 9112, section 2.2). */
+/** Skips empty lines, which old clients send after a body (RFC 9112, section 2.2). */
 function skipEmptyLines(bytes: Uint8Array): number {
   let at = 0;
   while (at < 8 && bytes[at] === 13 && bytes[at + 1] === 10) at += 2;
@@ -172,19 +175,19 @@ function readVersion(text: string, other: number, malformed: number): HttpVersio
   if (text === "HTTP/1.1") return "1.1";
   if (text === "HTTP/1.0") return "1.0";
   if (/^HTTP\/[0-9]\.[0-9]$/.test(text)) {
-    throw new Http1Problem(other, `Cannot speak ${text}`, { hint: "use HTTP/1.1" });
+    throw new Http1Problem(other, `Cannot handle ${text}`, { hint: "use HTTP/1.1" });
   }
   throw new Http1Problem(malformed, `Cannot read the HTTP version ${quoted(text)}`);
 }
 
 /**
- * One Host at most, and one in HTTP/1.1 (RFC 9112, section 3.2). It may be missing where the request line names the
- * host: what it says would not be used, and small CONNECT clients leave it out.
+ * At most one Host, and exactly one in HTTP/1.1 (RFC 9112, section 3.2). It may be missing when the request
+ * line names the host: it would be unused, and small CONNECT clients omit it.
  */
 function checkHost(target: string, version: HttpVersion, fields: Fields): void {
   const hosts = fields.all("host");
   if (hosts.length > 1) throw new Http1Problem(400, "Cannot serve a request with more than one Host");
   if (hosts.length === 0 && version === "1.1" && (target.startsWith("/") || target === "*")) {
-    throw new Http1Problem(400, "Cannot serve a request of HTTP/1.1 without Host");
+    throw new Http1Problem(400, "Cannot serve an HTTP/1.1 request without Host");
   }
 }

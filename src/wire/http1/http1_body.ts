@@ -2,7 +2,7 @@ import type { RequestHead, ResponseHead } from "./http1.ts";
 import { Http1Problem } from "./http1_problem.ts";
 import { quoted } from "./http1_text.ts";
 
-/** How a body ends: there is none, after so many bytes, with its last chunk, or with the connection. */
+/** How a body ends: no body, a length, a last chunk, or the end of the connection. */
 export type Framing =
   | { readonly kind: "none" }
   | { readonly kind: "length"; readonly length: number }
@@ -13,7 +13,10 @@ const none: Framing = { kind: "none" };
 const chunked: Framing = { kind: "chunked" };
 const close: Framing = { kind: "close" };
 
-/** How the body of a request ends (RFC 9112, section 6.3); every doubt is an error, since doubts smuggle requests. */
+/**
+ * Determines how a request body ends (RFC 9112, section 6.3). Rejects every ambiguity, because ambiguity
+ * allows request smuggling.
+ */
 export function requestFraming(head: RequestHead): Framing {
   const framing = statedFraming(head, 400) ?? none;
   if (head.method === "CONNECT" && framing.kind !== "none") {
@@ -22,7 +25,7 @@ export function requestFraming(head: RequestHead): Framing {
   return framing;
 }
 
-/** How the body of a response to `method` ends. */
+/** Determines how the body of a response to `method` ends. */
 export function responseFraming(head: ResponseHead, method: string): Framing {
   const { status } = head;
   if (method === "HEAD" || status < 200 || status === 204 || status === 304) return none;
@@ -40,7 +43,7 @@ function statedFraming({ version, fields }: RequestHead | ResponseHead, status: 
     throw new Http1Problem(status, "Cannot read a body with both Content-Length and Transfer-Encoding");
   }
   if (version === "1.0") {
-    throw new Http1Problem(status, "Cannot read a body of HTTP/1.0 with Transfer-Encoding");
+    throw new Http1Problem(status, "Cannot read an HTTP/1.0 body with Transfer-Encoding");
   }
   const codings = fields.tokens("transfer-encoding");
   if (codings.length === 1 && codings[0] === "chunked") return chunked;
@@ -49,16 +52,19 @@ function statedFraming({ version, fields }: RequestHead | ResponseHead, status: 
     throw new Http1Problem(
       status === 400 ? 501 : status,
       `Cannot read the transfer coding ${quoted(strange)}`,
-      { hint: "only chunked is understood" },
+      { hint: "send only chunked" },
     );
   }
   throw new Http1Problem(
     status,
-    "Cannot tell where the body ends: Transfer-Encoding does not end with chunked once",
+    "Cannot determine the end of the body: Transfer-Encoding does not end with a single chunked",
   );
 }
 
-/** Equal repetitions count as one (RFC 9110, section 8.6); anything else that is not one number is refused. */
+/**
+ * Identical repeated values count as one (RFC 9110, section 8.6); rejects everything else than a single
+ * number.
+ */
 function contentLength(lines: readonly string[], status: number): number | undefined {
   if (lines.length === 0) return undefined;
   const values = lines.join(",").split(",").map((value) => value.trim());

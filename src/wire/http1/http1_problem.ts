@@ -1,6 +1,9 @@
 import { asPosternError, httpStatus, isPosternError, PosternError } from "../../words/mod.ts";
 
-/** A malformed or refused HTTP/1.1 message, with the status that answers it (502 where a server's response was malformed). */
+/**
+ * A malformed or rejected HTTP/1.1 message with the status for the client (502 for a server's malformed
+ * response).
+ */
 export class Http1Problem extends PosternError {
   readonly status: number;
 
@@ -14,7 +17,7 @@ export class Http1Problem extends PosternError {
   }
 }
 
-/** The status that answers an error of any kind. What was cancelled has one for the log, which no client knows. */
+/** The HTTP status for any error. A canceled request has one for the log; the client never sees it. */
 export function answerStatus(error: unknown): number {
   if (error instanceof Http1Problem) return error.status;
   return isPosternError(asPosternError(error), "cancelled") ? 503 : httpStatus(error);

@@ -5,9 +5,9 @@ import { latin1Bytes, quoted } from "./http1_text.ts";
 
 /** The four forms of a request target (RFC 9112, section 3.2). */
 export type RequestTarget =
-  /** `path` with its query: a request for this very server. */
+  /** `path` with its query: a request to this server. */
   | { readonly form: "origin"; readonly path: string }
-  /** A request for a proxy; `authority` is what Host must say, `path` what the origin is asked for. */
+  /** A request to a proxy; `authority` is the Host value and `path` the path for the origin. */
   | {
     readonly form: "absolute";
     readonly scheme: string;
@@ -19,7 +19,7 @@ export type RequestTarget =
   | { readonly form: "authority"; readonly target: Target }
   | { readonly form: "asterisk" };
 
-/** Reads which form a request's target has; a malformed one throws 400. */
+/** Parses a request target; throws status 400 when it is malformed. */
 export function requestTarget({ method, target }: Pick<RequestHead, "method" | "target">): RequestTarget {
   if (method === "CONNECT") return { form: "authority", target: parseAuthority(target) };
   if (target.startsWith("/")) return { form: "origin", path: target };
@@ -38,12 +38,12 @@ export function requestTarget({ method, target }: Pick<RequestHead, "method" | "
     scheme: lowered,
     target: wanted,
     authority: authorityOf(wanted, authority),
-    // RFC 9112, section 3.2.4: OPTIONS without a path asks about the server as a whole.
+    // RFC 9112, section 3.2.4: OPTIONS without a path means the whole server.
     path: rest === "" ? (method === "OPTIONS" ? "*" : "/") : rest.startsWith("?") ? `/${rest}` : rest,
   };
 }
 
-/** Reads `HOST:PORT` as it stands in a request line or in Host; without a default port it must name one. */
+/** Reads `HOST:PORT` from a request line or from Host; the port is required unless there is a default. */
 export function parseAuthority(text: string, defaultPort?: number): Target {
   const match = /^(?:\[([0-9A-Fa-f:.]+)\]|([A-Za-z0-9._~!$&'()*+,;=%\x80-\xff-]+))(?::([0-9]{0,5}))?$/
     .exec(text);
@@ -68,18 +68,18 @@ function unreadable(text: string, why: string, hint: string): Http1Problem {
   return new Http1Problem(400, `Cannot read ${quoted(text)} as HOST:PORT${why}`, { hint });
 }
 
-/** What Host must say: the canonical host, and the port where the client named one. */
+/** The Host value: the canonical host, and the port if the client sent one. */
 function authorityOf({ host }: Target, written: string): string {
   return (host.includes(":") ? `[${host}]` : host) + (/:[0-9]+$/.exec(written)?.[0] ?? "");
 }
 
-/** A host as its client meant it: a request line is read as bytes, one character each, and may be UTF-8. */
+/** Decodes a host as UTF-8: request lines are read with one character per byte. */
 function inUnicode(sent: string): string {
   return /[\x80-\xff]/.test(sent) ? utf8.decode(latin1Bytes(sent)) : sent;
 }
 
 function portFault(port: number | undefined): string {
-  return port === undefined ? "no port" : "the port is not in 1 to 65535";
+  return port === undefined ? "no port" : "the port is not from 1 to 65535";
 }
 
 const utf8 = new TextDecoder("utf-8", { ignoreBOM: true });

@@ -1,7 +1,7 @@
 import { Fields } from "./fields.ts";
 import { Http1Problem } from "./http1_problem.ts";
 
-/** The most fields of one head or trailer section. */
+/** The maximum number of fields of one head or trailer section. */
 const mostFields = 200;
 
 const token = /^[!#$%&'*+\-.^_`|~0-9A-Za-z]+$/;
@@ -9,20 +9,20 @@ const fieldValue = /^[\t\x20-\x7e\x80-\xff]*$/;
 const cr = 13;
 const lf = 10;
 
-/** Whether a text is a method or a field name (RFC 9110, section 5.6.2). */
+/** Whether a text is a valid method or field name (RFC 9110, section 5.6.2). */
 export function isToken(text: string): boolean {
   return token.test(text);
 }
 
-/** Whether a text may stand in a field's value: no NUL, no line break, nothing beyond Latin-1. */
+/** Whether a text is a valid field value: no NUL, no line break, only Latin-1. */
 export function isFieldValue(text: string): boolean {
   return fieldValue.test(text);
 }
 
 /**
- * Where the lines that end with an empty one end, or undefined while that has not come. RFC 9112 section 2.2 lets a
- * recipient take a bare LF as a line end; we refuse it, because two parties who read lines differently is how requests
- * are smuggled.
+ * The end of lines up to an empty one; undefined until the empty line has arrived. RFC 9112 section 2.2
+ * allows a bare LF as a line end. postern rejects it: parties that split lines differently allow request
+ * smuggling.
  */
 export function sectionEnd(bytes: Uint8Array, start: number, status: number): number | undefined {
   let line = start;
@@ -37,9 +37,11 @@ export function sectionEnd(bytes: Uint8Array, start: number, status: number): nu
   }
 }
 
-/** Bytes as text, one character each: it goes back unchanged, whatever encoding a value really has. */
+/**
+ * Decodes bytes with one character per byte, so that encoding restores them, whatever their real encoding is.
+ */
 export function latin1(bytes: Uint8Array, start: number, end: number): string {
-  // Seven times as fast, and right for all but exotic heads: only plain ASCII keeps its length without a U+FFFD.
+  // Seven times as fast, and correct for all usual heads: only plain ASCII keeps its length without a U+FFFD.
   const plain = decoder.decode(bytes.subarray(start, end));
   if (plain.length === end - start && !plain.includes("\ufffd")) return plain;
   let text = "";
@@ -47,7 +49,7 @@ export function latin1(bytes: Uint8Array, start: number, end: number): string {
   return text;
 }
 
-/** The way back of `latin1`. */
+/** The inverse of `latin1`. */
 export function latin1Bytes(text: string): Uint8Array<ArrayBuffer> {
   const bytes = new Uint8Array(text.length);
   const { read, written } = encoder.encodeInto(text, bytes);
@@ -59,20 +61,23 @@ export function latin1Bytes(text: string): Uint8Array<ArrayBuffer> {
 const decoder = new TextDecoder();
 const encoder = new TextEncoder();
 
-/** Reads field lines (RFC 9112, section 5) that each end with CR LF; `status` answers a malformed one. */
+/**
+ * Reads field lines (RFC 9112, section 5), each ending with CR LF; `status` is the HTTP status for a
+ * malformed one.
+ */
 export function parseFields(lines: string, start: number, status: number): Fields {
   const entries: [string, string][] = [];
   let at = start;
   while (at < lines.length) {
     const end = lines.indexOf("\r\n", at);
     const colon = lines.indexOf(":", at);
-    // The line is not shown: it may be the rest of a password that was broken into lines.
+    // Do not quote the line: it may be the rest of a password with a line break.
     if (colon < 0 || colon > end) {
       throw isBlank(lines.charCodeAt(at))
         ? foldedLine(status)
         : new Http1Problem(status, "Cannot read the head: a field without a colon");
     }
-    // A proxy takes such blanks away from a response, and never from a request (RFC 9112, section 5.1).
+    // A proxy removes such whitespace from a response, never from a request (RFC 9112, section 5.1).
     const name = lines.slice(at, status === 400 ? colon : blanksBefore(lines, at, colon));
     if (!token.test(name)) throw badName(name, status);
     const value = trimmed(lines, colon + 1, end);
@@ -91,14 +96,14 @@ export function parseFields(lines: string, start: number, status: number): Field
   return new Fields(entries);
 }
 
-/** Writes field lines, each with its CR LF; a name or value that would break out of its line is refused. */
+/** Encodes field lines, each with its CR LF; rejects a name or value that would break its line. */
 export function formatFields(fields: Iterable<readonly [string, string]>): string {
   let text = "";
   for (const [name, value] of fields) {
     if (!token.test(name) || !fieldValue.test(value)) {
       throw new Http1Problem(
         400,
-        `Cannot write the field ${quoted(name)}: a character that must not stand there`,
+        `Cannot write the field ${quoted(name)}: it contains an invalid character`,
       );
     }
     text += `${name}: ${value}\r\n`;
@@ -106,16 +111,16 @@ export function formatFields(fields: Iterable<readonly [string, string]>): strin
   return text;
 }
 
-/** A text for an error message: cut, and without what may be a password. */
+/** Quotes a text for an error message: shortened, and without possible passwords. */
 export function quoted(text: string): string {
   const [start, rest] = [text.slice(0, mostQuoted), text.slice(mostQuoted)];
-  // What is cut may be the end of a password, such as a long token.
+  // The text after the cut may be the end of a password, such as a long token.
   const whole = /^[^\s/]*@/.test(rest) ? start.replace(/[^\s/]*$/, "…@") : start;
   const shown = whole.replace(/[^\s/]*@/g, "…@");
   return JSON.stringify(shown.length > 100 ? `${shown.slice(0, 100)}…` : shown);
 }
 
-/** Where a text is cut before passwords are looked for: that takes quadratic time. */
+/** The maximum length before passwords are masked, which takes quadratic time. */
 const mostQuoted = 300;
 
 function trimmed(text: string, start: number, end: number): string {
@@ -124,7 +129,7 @@ function trimmed(text: string, start: number, end: number): string {
   return text.slice(from, blanksBefore(text, from, end));
 }
 
-/** Where the blanks that end at `end` begin, at `start` at the earliest. */
+/** The start of the whitespace before `end`, not before `start`. */
 function blanksBefore(text: string, start: number, end: number): number {
   let at = end;
   while (at > start && isBlank(text.charCodeAt(at - 1))) at--;
@@ -138,7 +143,10 @@ function isBlank(code: number): boolean {
 function badName(name: string, status: number): Http1Problem {
   if (/^[ \t]/.test(name)) return foldedLine(status);
   if (/[ \t]$/.test(name)) {
-    return new Http1Problem(status, `Cannot read the field ${quoted(name.trim())}: a blank before the colon`);
+    return new Http1Problem(
+      status,
+      `Cannot read the field ${quoted(name.trim())}: whitespace before the colon`,
+    );
   }
   return new Http1Problem(status, `Cannot read the field ${quoted(name)}: not a field name`);
 }

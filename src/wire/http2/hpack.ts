@@ -4,38 +4,38 @@ import { huffmanDecode, huffmanEncode, huffmanLength } from "./huffman.ts";
 
 export { fieldValue, type HeaderField } from "./hpack_table.ts";
 
-// A list of fields as HTTP/2 sends it (RFC 7541, section 6). The first bits tell what follows:
+// An HTTP/2 field list (RFC 7541, section 6). The first bits tell the representation:
 //
-// 1.......  a field of the tables, by its number
-// 01......  a field that both sides remember: the number of its name or 0 and the name; the value
-// 001.....  how large the table of the remembered fields is from now on
-// 0001....  a field that nobody on the way may remember
-// 0000....  a field that is not remembered
+// 1.......  an indexed field
+// 01......  a field to add to the table: the index of its name, or 0 and the name; then the value
+// 001.....  a new size of the dynamic table
+// 0001....  a field that no intermediary may add to a table
+// 0000....  a field that is not added
 
-/** How large the table of a peer is before it says anything else. */
+/** The table size before the peer's first settings. */
 const defaultTableSize = 4096;
 
 export interface DecodedFields {
   readonly fields: readonly HeaderField[];
-  /** The list was longer than allowed; what is beyond was read, for the tables, and left out. */
+  /** Whether the list exceeded the limit; fields beyond it were decoded for the tables, but omitted. */
   readonly isTooLarge: boolean;
 }
 
-/** Reads the lists of one direction of a connection, in their order. */
+/** Decodes the field lists of one direction of a connection, in order. */
 export class HpackDecoder {
   readonly #table: DynamicTable;
   readonly #most: number;
 
-  /** `most` is what we told the peer that its table may have at most. */
+  /** `most` is the maximum table size that we sent to the peer. */
   constructor(most: number = defaultTableSize) {
     this.#most = most;
     this.#table = new DynamicTable(Math.min(most, defaultTableSize));
   }
 
-  /** Reads a whole list; `protocol` when it is none. After that nothing more can be read. */
+  /** Decodes a whole list; throws `protocol` when it is malformed, and then the decoder is unusable. */
   decode(block: Uint8Array<ArrayBuffer>, limit: number): DecodedFields {
     const read = decoder((cursor) => this.#readAll(cursor, block.length, limit))(block);
-    if (read === undefined) throw malformed("a list of fields ends within a field");
+    if (read === undefined) throw malformed("a field list ends inside a field");
     return read.value;
   }
 
@@ -46,8 +46,8 @@ export class HpackDecoder {
     while (cursor.used < length) {
       const first = cursor.u8();
       if (first >= 0x20 && first < 0x40) {
-        if (size > 0) throw malformed("the size of a table changes within a list of fields");
-        if (++changes > 2) throw malformed("the size of a table changes more than twice at once");
+        if (size > 0) throw malformed("the table size changes inside a field list");
+        if (++changes > 2) throw malformed("the table size changes more than twice at once");
         this.#resize(readNumber(cursor, first, 5));
         continue;
       }
@@ -59,7 +59,7 @@ export class HpackDecoder {
   }
 
   #resize(size: number): void {
-    if (size > this.#most) throw malformed(`a table of fields grows to ${size} bytes`);
+    if (size > this.#most) throw malformed(`the table size grows to ${size} bytes`);
     this.#table.capacity = size;
   }
 
@@ -77,18 +77,18 @@ export class HpackDecoder {
     const field = number <= staticFields.length
       ? staticFields[number - 1]
       : this.#table.at(number - staticFields.length - 1);
-    if (field === undefined) throw malformed(`there is no field ${number} in the tables`);
+    if (field === undefined) throw malformed(`the tables have no field ${number}`);
     return field;
   }
 }
 
-/** Writes the lists of one direction of a connection, in their order. */
+/** Encodes the field lists of one direction of a connection, in order. */
 export class HpackEncoder {
   readonly #table = new DynamicTable(defaultTableSize);
-  /** Sizes to be told with the next list: the smallest one since the last, and the one that holds. */
+  /** Table sizes to send with the next list: the smallest since the last list, and the current one. */
   #told: readonly number[] = [];
 
-  /** What the peer allows its table to have. We use no more than the usual. */
+  /** Sets the peer's maximum table size. Never uses more than the default. */
   limitTable(bytes: number): void {
     const size = Math.min(bytes, defaultTableSize);
     if (size === this.#table.capacity && this.#told.length === 0) return;
@@ -111,7 +111,8 @@ export class HpackEncoder {
     if (known !== undefined) return writeNumber(into, 0x80, 7, known);
     const { equal, named } = this.#table.find(field);
     if (equal !== undefined) return writeNumber(into, 0x80, 7, staticFields.length + 1 + equal);
-    // The table is the peer's: one that guesses must not be able to learn a secret by the size of what we send.
+    // Never add secrets to the table: its compression would reveal them to an attacker who guesses and
+    // measures sizes.
     const isSecret = secretNames.has(name);
     const isRemembered = !isSecret && fieldSize(field) <= this.#table.capacity / 2;
     const number = knownNames.get(name) ?? (named === undefined ? 0 : staticFields.length + 1 + named);
@@ -126,7 +127,7 @@ const secretNames = new Set(["authorization", "cookie", "proxy-authorization", "
 const knownFields = new Map(staticFields.map(([name, value], at) => [`${name}\0${value}`, at + 1]));
 const knownNames = new Map(staticFields.map(([name], at) => [name, at + 1] as const).reverse());
 
-/** A number that begins in the low `bits` of `first` (section 5.1). */
+/** Reads a number that begins in the low `bits` of `first` (section 5.1). */
 function readNumber(cursor: Cursor, first: number, bits: number): number {
   const full = (1 << bits) - 1;
   let number = first & full;
@@ -136,7 +137,7 @@ function readNumber(cursor: Cursor, first: number, bits: number): number {
     number += (byte & 0x7f) << shift;
     if (byte < 0x80) return number;
   }
-  throw malformed("a number in a list of fields is too large");
+  throw malformed("a number in a field list is too large");
 }
 
 function writeNumber(into: number[], mark: number, bits: number, number: number): void {
@@ -148,13 +149,13 @@ function writeNumber(into: number[], mark: number, bits: number, number: number)
   into.push(rest);
 }
 
-/** Each byte becomes a character: fields are bytes, and what a name means is for others. */
+/** Reads a string with one character per byte; callers decide about its encoding. */
 function readString(cursor: Cursor): string {
   const first = cursor.u8();
   const bytes = cursor.take(readNumber(cursor, first & 0x7f, 7));
   if (first < 0x80) return text(bytes);
   const decoded = huffmanDecode(bytes);
-  if (decoded === undefined) throw malformed("a text in a list of fields has a wrong Huffman code");
+  if (decoded === undefined) throw malformed("a string in a field list has an invalid Huffman code");
   return text(decoded);
 }
 

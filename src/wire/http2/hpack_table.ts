@@ -1,12 +1,12 @@
-/** A header field. Names are lower case. */
+/** A header field with a lowercase name. */
 export type HeaderField = readonly [name: string, value: string];
 
-/** The value of the first field of this name. */
+/** Returns the value of the first field with this name. */
 export function fieldValue(fields: readonly HeaderField[], name: string): string | undefined {
   return fields.find(([other]) => other === name)?.[1];
 }
 
-/** The fields that everybody knows (RFC 7541, appendix A); the first one is number 1. */
+/** The static table (RFC 7541, appendix A); the first field has index 1. */
 export const staticFields: readonly HeaderField[] = [
   ":authority",
   ":method GET",
@@ -68,7 +68,7 @@ export const staticFields: readonly HeaderField[] = [
   return space < 0 ? [line, ""] as const : [line.slice(0, space), line.slice(space + 1)] as const;
 });
 
-/** The fields that were sent lately, newest first, as many as fit into a number of bytes (RFC 7541, section 4). */
+/** The latest fields, newest first, up to a size in bytes (RFC 7541, section 4). */
 export class DynamicTable {
   #fields: HeaderField[] = [];
   #size = 0;
@@ -95,12 +95,12 @@ export class DynamicTable {
     this.#shrinkTo(bytes);
   }
 
-  /** The field with the number `at`, where 0 is the newest. */
+  /** Returns the field at `at`, where 0 is the newest. */
   at(at: number): HeaderField | undefined {
     return this.#fields[this.#fields.length - 1 - at];
   }
 
-  /** One larger than the whole table empties it. */
+  /** Adds a field; one larger than the table empties it. */
   add(field: HeaderField): void {
     const size = fieldSize(field);
     this.#shrinkTo(Math.max(0, this.#capacity - size));
@@ -109,7 +109,7 @@ export class DynamicTable {
     this.#size += size;
   }
 
-  /** The number of an equal field, and of any with this name. */
+  /** Returns the index of an equal field, and of any field with the same name. */
   find([name, value]: HeaderField): { equal?: number; named?: number } {
     let named: number | undefined;
     for (let at = 0; at < this.#fields.length; at++) {
@@ -128,7 +128,7 @@ export class DynamicTable {
   }
 }
 
-/** What a field counts in a table and in a limit on lists of fields. */
+/** The size of a field in a table and in limits on field lists. */
 export function fieldSize([name, value]: HeaderField): number {
   return name.length + value.length + 32;
 }

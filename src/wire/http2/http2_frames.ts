@@ -4,7 +4,7 @@ import type { Bytes } from "../../core/mod.ts";
 // | LENGTH (24)     | TYPE   | FLAGS   | R STREAM (31)   | PAYLOAD     |   RFC 9113, section 4.1
 // +-----------------+--------+---------+-----------------+-------------+
 
-/** How many bytes stand before the payload of each frame. */
+/** The size of each frame's header. */
 export const frameHeaderSize = 9;
 
 export const http2FrameTypes = {
@@ -31,7 +31,7 @@ export const settingIds = {
   maxHeaderListSize: 6,
 } as const;
 
-/** Why a stream or a connection ended (section 7). */
+/** The error codes of streams and connections (section 7). */
 export const http2Codes = {
   noError: 0,
   protocolError: 1,
@@ -51,12 +51,12 @@ export const http2Codes = {
 
 const codeNames = new Map<number, string>(Object.entries(http2Codes).map(([name, code]) => [code, name]));
 
-/** A code in words: `flowControlError` is "flow control error". */
+/** Formats a code: `flowControlError` is "flow control error". */
 export function http2CodeText(code: number): string {
   return codeNames.get(code)?.replace(/[A-Z]/g, (letter) => ` ${letter.toLowerCase()}`) ?? `code ${code}`;
 }
 
-/** What a client says before its first frame (section 3.4). */
+/** The client's preface before its first frame (section 3.4). */
 export const clientPreface: Bytes = new TextEncoder().encode("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n");
 
 export const defaultWindow = 65_535;
@@ -71,7 +71,7 @@ export interface FrameHead {
   readonly stream: number;
 }
 
-/** Reads the nine bytes at the front. */
+/** Reads the nine header bytes. */
 export function readFrameHead(bytes: Uint8Array): FrameHead {
   const byte = (at: number) => bytes[at] as number;
   return {
@@ -91,7 +91,7 @@ export function readU32(bytes: Uint8Array, at: number): number {
   return (byte(0) << 24 | byte(1) << 16 | byte(2) << 8 | byte(3)) >>> 0;
 }
 
-/** A payload without its padding; undefined when there is more padding than payload. */
+/** Removes the padding of a payload; undefined when the padding exceeds the payload. */
 export function withoutPadding(payload: Bytes, flags: number): Bytes | undefined {
   if ((flags & frameFlags.padded) === 0) return payload;
   const padding = payload[0];

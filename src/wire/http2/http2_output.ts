@@ -1,7 +1,7 @@
 import { bufferSizes, type Bytes, giveBuffer, takeBuffer } from "../../core/mod.ts";
 import { frameHeaderSize } from "./http2_frames.ts";
 
-/** Frames that wait to be sent, in one buffer that grows; none while nothing waits. */
+/** Unsent frames in one growing buffer; no buffer when there are none. */
 export class Http2Output {
   #buffer: Bytes = none;
   #length = 0;
@@ -10,7 +10,7 @@ export class Http2Output {
     return this.#length;
   }
 
-  /** All that waits: it belongs to the caller, who gives it to `free()` once it is sent. */
+  /** Returns all unsent bytes. The caller owns them and returns the buffer with `free()` after sending. */
   take(): Bytes {
     const bytes = this.#buffer.subarray(0, this.#length);
     this.#buffer = none;
@@ -18,7 +18,7 @@ export class Http2Output {
     return bytes;
   }
 
-  /** Takes back what `take()` gave, for what is sent next. */
+  /** Takes back a buffer from `take()` for reuse. */
   free(bytes: Bytes): void {
     giveBuffer(new Uint8Array(bytes.buffer));
   }
@@ -29,20 +29,20 @@ export class Http2Output {
     this.#length += bytes.length;
   }
 
-  /** One frame; `before` is the front of its payload. */
+  /** Adds a frame; `before` is the first part of its payload. */
   frame(type: number, flags: number, stream: number, payload: Uint8Array, before: Uint8Array = none): void {
     const at = this.#head(type, flags, stream, before.length + payload.length);
     if (before.length > 0) this.#buffer.set(before, at);
     this.#buffer.set(payload, at + before.length);
   }
 
-  /** A frame whose payload is numbers of four bytes. */
+  /** Adds a frame with a payload of four-byte numbers. */
   numbers(type: number, flags: number, stream: number, numbers: readonly number[]): void {
     const at = this.#head(type, flags, stream, numbers.length * 4);
     numbers.forEach((number, index) => this.#number(at + index * 4, number));
   }
 
-  /** The head of a frame with room for its payload, whose place is given. */
+  /** Adds a frame header with room for its payload, and returns the payload's offset. */
   #head(type: number, flags: number, stream: number, length: number): number {
     this.#grow(frameHeaderSize + length);
     const at = this.#length;

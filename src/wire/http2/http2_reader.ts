@@ -10,24 +10,24 @@ import {
   readFrameHead,
 } from "./http2_frames.ts";
 
-/** Who takes the frames of a connection. */
+/** The receiver of a connection's frames. */
 export interface FrameTaker {
-  /** The head of a frame, before its payload is there. */
+  /** Called with a frame's header, before its payload. */
   head(head: FrameHead): void;
-  /** A whole frame. */
+  /** Called with a whole frame. */
   frame(head: FrameHead, payload: Bytes): void;
-  /** A piece of the payload of a DATA frame without padding, as it comes; the last one may be empty. */
+  /** Called with each piece of an unpadded DATA payload; the last one may be empty. */
   piece(head: FrameHead, bytes: Bytes, isLast: boolean): void;
 }
 
 /**
- * Cuts what a peer sends into frames. The payload of DATA is passed on as it comes, as views of what was given: it is
- * not copied and may be large. All other payloads are put together first, so they are limited.
+ * Splits received bytes into frames. Passes on DATA payloads at once as views of the input, without copies,
+ * so they may be large. Collects all other payloads first, so their size is limited.
  */
 export class Http2Reader {
   readonly #taker: FrameTaker;
   readonly #mostBytes: number;
-  /** Bytes of the preface that are still to come. */
+  /** The missing bytes of the preface. */
   #preface: number;
   readonly #head = new Uint8Array(frameHeaderSize);
   #headLength = 0;
@@ -54,7 +54,7 @@ export class Http2Reader {
     const from = clientPreface.length - this.#preface;
     for (let at = 0; at < count; at++) {
       if (bytes[at] !== clientPreface[from + at]) {
-        throw new Http2Fault(http2Codes.protocolError, "the client does not begin as HTTP/2 does");
+        throw new Http2Fault(http2Codes.protocolError, "the client did not send the HTTP/2 preface");
       }
     }
     this.#preface -= count;
@@ -69,7 +69,7 @@ export class Http2Reader {
     this.#headLength = 0;
     const head = readFrameHead(this.#head);
     if (head.length > this.#mostBytes) {
-      throw new Http2Fault(http2Codes.frameSizeError, `a frame has ${head.length} bytes`);
+      throw new Http2Fault(http2Codes.frameSizeError, `a frame is ${head.length} bytes long`);
     }
     this.#taker.head(head);
     this.#current = head;
@@ -83,7 +83,7 @@ export class Http2Reader {
     const piece = bytes.subarray(from, end);
     const isLast = this.#taken + piece.length === head.length;
     if (isStreamed(head)) {
-      // An empty piece is news only when it is all there is.
+      // Pass on an empty piece only as the last one.
       if (piece.length > 0 || isLast) this.#taker.piece(head, piece, isLast);
     } else if (isLast && this.#taken === 0) this.#taker.frame(head, piece);
     else {

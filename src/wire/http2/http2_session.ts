@@ -26,29 +26,29 @@ import { mostInterim } from "../http1/interim_count.ts";
 
 export interface Http2Options {
   readonly role: "client" | "server";
-  /** How many bytes a peer may send ahead on one stream, and on all together. */
+  /** The receive windows of one stream and of the connection, in bytes. */
   readonly streamWindow: number;
   readonly connectionWindow: number;
-  /** How many streams a peer may have open at once. */
+  /** The maximum number of streams that a peer may open. */
   readonly maxStreams: number;
-  /** The most bytes of a list of fields, as they count in its table. */
+  /** The maximum size of a field list, counted as in tables. */
   readonly maxFields: number;
 }
 
-/** What a peer did. */
+/** An action of the peer. */
 export type Http2Event =
-  /** `stream` is new, is answered, or gets its trailers. */
+  /** `stream` is new, gets its response, or gets its trailers. */
   | {
     readonly type: "fields";
     readonly stream: number;
     readonly kind: "request" | "response" | "trailers";
     readonly fields: readonly HeaderField[];
   }
-  /** `bytes` are a view of what was received. Whoever has used them says `consumed()`. */
+  /** `bytes` are a view of the received bytes. The receiver calls `consumed()` after using them. */
   | { readonly type: "data"; readonly stream: number; readonly bytes: Bytes }
-  /** The peer says no more on this stream. */
+  /** The peer sends no more on this stream. */
   | { readonly type: "end"; readonly stream: number }
-  /** The stream is no more. */
+  /** The stream was reset. */
   | {
     readonly type: "reset";
     readonly stream: number;
@@ -56,16 +56,16 @@ export type Http2Event =
     readonly by: "peer" | "us";
     readonly because?: string;
   }
-  /** More can be sent: on one stream, or on any. */
+  /** More data can be sent, on one stream or on any. */
   | { readonly type: "writable"; readonly stream: number | undefined }
   | { readonly type: "settings" }
   | { readonly type: "pong"; readonly number: number }
-  /** No stream above `lastStream` is served. */
+  /** The peer serves no stream above `lastStream`. */
   | { readonly type: "goAway"; readonly lastStream: number; readonly code: number; readonly text: string };
 
 /**
- * One HTTP/2 connection without its bytes: `receive()` says what a peer did, the other calls say what we do, and
- * `takeOutput()` has what is to be sent for all of that (RFC 9113). Waits for nothing and knows no time of its own.
+ * The state of one HTTP/2 connection without I/O (RFC 9113): `receive()` returns the peer's actions, other
+ * methods perform ours, and `takeOutput()` returns the bytes to send. It never waits and has no clock.
  */
 export class Http2Session implements FrameTaker {
   readonly #options: Http2Options;
@@ -78,20 +78,23 @@ export class Http2Session implements FrameTaker {
   #now = 0;
   #peer: PeerSettings = { maxStreams: Infinity, initialWindow: defaultWindow, maxFrame: smallestMaxFrame };
   #hasSettings = false;
-  /** A list of fields that is not whole yet. */
+  /** An incomplete field list. */
   #block: { head: FrameHead; parts: Bytes[]; size: number } | undefined;
   #sendWindow = defaultWindow;
   #receiveWindow = defaultWindow;
   #unacknowledged = 0;
   #fault: Http2Fault | undefined;
   #peerLeft: { readonly lastStream: number } | undefined;
-  /** The last stream that is served, once we have said a farewell. */
+  /** The last stream to serve, after our GOAWAY. */
   #lastServed: number | undefined;
   readonly #chatter = new Allowance(2000, 1000);
-  /** Since the last ping: programs of gRPC measure the way by a ping for each round trip of data. */
+  /**
+   * Whether data were sent since the last ping: gRPC programs ping once per round trip of data to measure
+   * latency.
+   */
   #hasSentData = false;
   readonly #resets = new Allowance(5000, 1000);
-  /** Of streams that were hardly there: those cost us more than whoever begins and ends them at once. */
+  /** For streams reset right after they began, which cost us more than the peer. */
   readonly #hastyResets = new Allowance(1000, 200);
 
   constructor(options: Http2Options) {
@@ -104,7 +107,9 @@ export class Http2Session implements FrameTaker {
     this.#growConnectionWindow(options.connectionWindow - defaultWindow);
   }
 
-  /** Takes what the peer sent and says what it means. A fault ends everything; what is to be sent then says so. */
+  /**
+   * Processes received bytes and returns the peer's actions. A fault ends the connection and queues a GOAWAY.
+   */
   receive(bytes: Bytes, now: number): Http2Event[] {
     if (this.#fault) throw this.#fault;
     this.#now = now;
@@ -112,7 +117,7 @@ export class Http2Session implements FrameTaker {
       this.#reader.read(bytes);
     } catch (error) {
       if (!(error instanceof PosternError)) throw error;
-      // All else that reads here is the list of fields.
+      // Other errors come from the field list decoder.
       this.#fault = error instanceof Http2Fault
         ? error
         : new Http2Fault(http2Codes.compressionError, error.message);
@@ -124,63 +129,63 @@ export class Http2Session implements FrameTaker {
     return events;
   }
 
-  /** How many bytes wait to be sent. */
+  /** The number of unsent bytes. */
   get pending(): number {
     return this.#output.length;
   }
 
-  /** All that is to be sent; `sent()` gets it back. */
+  /** Returns all unsent bytes; `sent()` takes them back. */
   takeOutput(): Bytes {
     return this.#output.take();
   }
 
-  /** What was taken is on its way, and may be overwritten. */
+  /** Takes back bytes that were sent, for reuse. */
   sent(bytes: Bytes): void {
     this.#output.free(bytes);
   }
 
-  /** Streams that are open in either direction. */
+  /** The number of streams open in either direction. */
   get openStreams(): number {
     return this.#streams.size;
   }
 
-  /** Whether a client may open one more stream now. */
+  /** Whether a client may open another stream now. */
   get canOpen(): boolean {
     return this.isOpen && this.#streams.size < this.#peer.maxStreams && this.#streams.hasIds;
   }
 
-  /** Whether streams may be opened at all, now or later. */
+  /** Whether new streams are possible, now or later. */
   get isOpen(): boolean {
     return !this.#fault && !this.#peerLeft && this.#lastServed === undefined;
   }
 
-  /** Whether the peer has said how it wants things. */
+  /** Whether the peer has sent its settings. */
   get hasSettings(): boolean {
     return this.#hasSettings;
   }
 
-  /** Opens a stream with a request and tells its number. */
+  /** Opens a stream with a request and returns its number. */
   open(fields: readonly HeaderField[], isEnd: boolean): number {
     const state = this.#streams.open(this.#windows(), this.#now);
     this.#sendFields(state, fields, isEnd);
     return state.id;
   }
 
-  /** Answers a stream, or ends it with trailers. One that is gone is left alone. */
+  /** Sends a response or trailers; ignores closed streams. */
   sendFields(stream: number, fields: readonly HeaderField[], isEnd: boolean): void {
     const state = this.#streams.find(stream);
     if (state && !state.hasEnded) this.#sendFields(state, fields, isEnd);
   }
 
-  /** How many bytes may be sent on a stream now. */
+  /** The number of bytes that a stream may send now. */
   room(stream: number): number {
     const state = this.#streams.find(stream);
     return state && !state.hasEnded ? Math.max(0, Math.min(state.sendWindow, this.#sendWindow)) : 0;
   }
 
   /**
-   * Sends as many bytes as there is room for and tells how many; the end goes along with the last one. `before` is what
-   * comes first of them, so that nobody has to put the two together.
+   * Sends as many bytes as windows allow and returns the count; the end goes with the last byte. `before`
+   * precedes the bytes, which saves the caller a copy.
    */
   sendData(stream: number, bytes: Uint8Array, isEnd: boolean, before: Uint8Array = none): number {
     const state = this.#streams.find(stream);
@@ -205,7 +210,7 @@ export class Http2Session implements FrameTaker {
     return count;
   }
 
-  /** Lets the peer send as many bytes more as were taken of a stream. */
+  /** Returns consumed bytes to the peer's windows. */
   consumed(stream: number, count: number): void {
     this.#acknowledge(count);
     const state = this.#streams.find(stream);
@@ -217,7 +222,7 @@ export class Http2Session implements FrameTaker {
     state.unacknowledged = 0;
   }
 
-  /** Ends a stream at once, both ways. */
+  /** Resets a stream. */
   reset(stream: number, code: number): void {
     const state = this.#streams.find(stream);
     if (!state) return;
@@ -225,12 +230,12 @@ export class Http2Session implements FrameTaker {
     this.#streams.close(state, "ours");
   }
 
-  /** Asks for a sign of life; the event `pong` has the number. */
+  /** Sends a ping; the event `pong` returns the number. */
   ping(number: number): void {
     this.#output.numbers(http2FrameTypes.ping, 0, 0, [0, number]);
   }
 
-  /** Takes no more streams; those that are open go on. */
+  /** Sends GOAWAY: accepts no more streams and lets open ones finish. */
   goAway(code: number, text = ""): void {
     this.#lastServed ??= this.#streams.lastOfPeer;
     const words = new TextEncoder().encode(text.slice(0, 200));
@@ -242,22 +247,22 @@ export class Http2Session implements FrameTaker {
     this.#output.frame(http2FrameTypes.goAway, 0, 0, payload);
   }
 
-  // What the reader tells.
+  // The methods of `FrameTaker`.
 
   head(head: FrameHead): void {
     if (!this.#hasSettings && (head.type !== http2FrameTypes.settings || head.flags & frameFlags.ack)) {
-      fault(http2Codes.protocolError, "the first frame is not the settings");
+      fault(http2Codes.protocolError, "the first frame is not SETTINGS");
     }
     const block = this.#block;
     if (block && (head.type !== http2FrameTypes.continuation || head.stream !== block.head.stream)) {
-      fault(http2Codes.protocolError, "a list of fields is interrupted by another frame");
+      fault(http2Codes.protocolError, "another frame interrupts a field list");
     }
     if (head.type !== http2FrameTypes.data) return;
-    if (head.stream === 0) fault(http2Codes.protocolError, "data belong to no stream");
+    if (head.stream === 0) fault(http2Codes.protocolError, "data on stream 0");
     if (head.length === 0 && !(head.flags & frameFlags.endStream)) this.#chat();
     this.#receiveWindow -= head.length;
     if (this.#receiveWindow < 0) {
-      fault(http2Codes.flowControlError, "more data than the connection's window has");
+      fault(http2Codes.flowControlError, "data exceed the connection's window");
     }
     const state = this.#streams.find(head.stream);
     if (!state) return this.#meetClosed(head);
@@ -265,7 +270,7 @@ export class Http2Session implements FrameTaker {
     if (!state.hasFields) fault(http2Codes.protocolError, `data on stream ${head.stream} before its fields`);
     state.receiveWindow -= head.length;
     if (state.receiveWindow < 0) {
-      this.#failStream(state, http2Codes.flowControlError, "more data than its window has");
+      this.#failStream(state, http2Codes.flowControlError, "data exceed its window");
     }
   }
 
@@ -294,16 +299,16 @@ export class Http2Session implements FrameTaker {
       case http2FrameTypes.windowUpdate:
         return this.#receiveWindowUpdate(head, payload);
       case http2FrameTypes.pushPromise:
-        return fault(http2Codes.protocolError, "a stream is pushed, which was not allowed");
+        return fault(http2Codes.protocolError, "the peer pushed a stream, which is not allowed");
       default:
-        // Frames of kinds unknown are to be ignored (section 5.5).
+        // Ignore frames of unknown types (section 5.5).
         return this.#chat();
     }
   }
 
   #receivePaddedData(head: FrameHead, payload: Bytes): void {
     const bytes = withoutPadding(payload, head.flags);
-    if (!bytes) fault(http2Codes.protocolError, "data have more padding than there is room for");
+    if (!bytes) fault(http2Codes.protocolError, "data have more padding than payload");
     const padding = payload.length - bytes.length;
     if (this.#streams.find(head.stream)) this.consumed(head.stream, padding);
     else this.#acknowledge(padding);
@@ -312,7 +317,7 @@ export class Http2Session implements FrameTaker {
 
   #takeData(head: FrameHead, bytes: Bytes, isLast: boolean): void {
     const state = this.#streams.find(head.stream);
-    // Of a stream that is gone: on their way before we said so.
+    // The stream is closed, but the peer may not know yet.
     if (!state) return this.#acknowledge(bytes.length);
     state.received += bytes.length;
     const isEnd = isLast && (head.flags & frameFlags.endStream) !== 0;
@@ -321,16 +326,16 @@ export class Http2Session implements FrameTaker {
       (state.received > state.declared || isEnd && state.received < state.declared)
     ) {
       this.#acknowledge(bytes.length);
-      return this.#failStream(state, http2Codes.protocolError, "its length is not the declared one");
+      return this.#failStream(state, http2Codes.protocolError, "its length differs from the declared one");
     }
     if (bytes.length > 0) this.#events.push({ type: "data", stream: head.stream, bytes });
     if (isEnd) this.#peerEnded(state);
   }
 
   #receiveHeaders(head: FrameHead, payload: Bytes): void {
-    if (head.stream === 0) fault(http2Codes.protocolError, "fields belong to no stream");
+    if (head.stream === 0) fault(http2Codes.protocolError, "fields on stream 0");
     let block = withoutPadding(payload, head.flags);
-    if (!block) fault(http2Codes.protocolError, "fields have more padding than there is room for");
+    if (!block) fault(http2Codes.protocolError, "fields have more padding than payload");
     if (head.flags & frameFlags.priority) {
       if (block.length < 5) fault(http2Codes.frameSizeError, "fields are shorter than their priority");
       this.#checkDependency(head.stream, block);
@@ -341,16 +346,16 @@ export class Http2Session implements FrameTaker {
   }
 
   #receiveContinuation(head: FrameHead, payload: Bytes): void {
-    if (!this.#block) fault(http2Codes.protocolError, "a list of fields is continued that was not begun");
+    if (!this.#block) fault(http2Codes.protocolError, "a CONTINUATION frame without a field list");
     this.#addToBlock(this.#block, payload, head.flags);
   }
 
   #addToBlock(block: { head: FrameHead; parts: Bytes[]; size: number }, part: Bytes, flags: number): void {
-    // What is kept belongs to us: the bytes received may be used again.
+    // Copy the part: the input buffer may be reused.
     block.parts.push(part.slice());
     block.size += part.length;
     if (block.size > this.#options.maxFields * 2 || block.parts.length > mostParts) {
-      fault(http2Codes.enhanceYourCalm, "a list of fields does not end");
+      fault(http2Codes.enhanceYourCalm, "a field list does not end");
     }
     this.#block = block;
     if (!(flags & frameFlags.endHeaders)) return;
@@ -366,27 +371,27 @@ export class Http2Session implements FrameTaker {
     let state = this.#streams.find(stream);
     if (!state) {
       if (this.#options.role === "client" || !this.#streams.isNew(stream)) return this.#meetClosed(head);
-      // Begun before our farewell was heard: whatever else comes of it is ignored, too (section 6.8).
+      // The peer began it before it got our GOAWAY: ignore the stream and its later frames (section 6.8).
       if (this.#lastServed !== undefined) return this.#streams.refuse(stream);
       if (this.#streams.size >= this.#options.maxStreams) {
-        if (!this.#resets.take(this.#now)) fault(http2Codes.enhanceYourCalm, "too many streams are begun");
+        if (!this.#resets.take(this.#now)) fault(http2Codes.enhanceYourCalm, "too many new streams");
         this.#streams.refuse(stream);
         return this.#output.numbers(http2FrameTypes.reset, 0, stream, [http2Codes.refusedStream]);
       }
       state = this.#streams.accept(stream, this.#windows(), this.#now);
     } else if (state.peerEnded) fault(http2Codes.streamClosed, `fields on stream ${stream} after its end`);
     const kind = state.hasFields ? "trailers" : this.#options.role === "server" ? "request" : "response";
-    if (isTooLarge) return this.#failStream(state, http2Codes.protocolError, "its fields are too large");
+    if (isTooLarge) return this.#failStream(state, http2Codes.protocolError, "its field list is too large");
     if (kind === "trailers" && !isEnd) {
-      return this.#failStream(state, http2Codes.protocolError, "it has fields in the middle");
+      return this.#failStream(state, http2Codes.protocolError, "it has a field list inside its body");
     }
     const problem = fieldsProblem(fields, kind);
     if (problem) return this.#failStream(state, http2Codes.protocolError, problem);
-    // An interim answer (100 to 199): another one follows.
+    // An interim response (100 to 199): another one follows.
     const isInterim = kind === "response" &&
       fields.some(([name, value]) => name === ":status" && value[0] === "1");
     if (isInterim && isEnd) {
-      return this.#failStream(state, http2Codes.protocolError, "it ends before its answer");
+      return this.#failStream(state, http2Codes.protocolError, "it ends before its response");
     }
     if (isInterim && ++state.interim > mostInterim) {
       return this.#failStream(state, http2Codes.enhanceYourCalm, "too many 1xx responses");
@@ -398,25 +403,25 @@ export class Http2Session implements FrameTaker {
       const isWrong = declared !== undefined &&
         (Number.isNaN(declared) || isEnd && declared !== 0 && kind === "request");
       if (isWrong) {
-        return this.#failStream(state, http2Codes.protocolError, "its length is not the declared one");
+        return this.#failStream(state, http2Codes.protocolError, "its length differs from the declared one");
       }
-      // An answer to HEAD declares what it does not carry; nobody here asks by HEAD.
+      // A response to HEAD declares a length without a body, but postern sends no HEAD requests here.
       if (declared !== undefined && !isEnd) state.declared = declared;
     } else if (state.declared !== undefined && state.received !== state.declared) {
-      return this.#failStream(state, http2Codes.protocolError, "its length is not the declared one");
+      return this.#failStream(state, http2Codes.protocolError, "its length differs from the declared one");
     }
     this.#events.push({ type: "fields", stream, kind, fields });
     if (isEnd) this.#peerEnded(state);
   }
 
   #receivePriority(head: FrameHead, payload: Bytes): void {
-    if (head.stream === 0) fault(http2Codes.protocolError, "a priority belongs to no stream");
+    if (head.stream === 0) fault(http2Codes.protocolError, "a priority on stream 0");
     this.#chat();
     if (payload.length !== 5) {
       this.#output.numbers(http2FrameTypes.reset, 0, head.stream, [http2Codes.frameSizeError]);
       const state = this.#streams.find(head.stream);
       if (state) {
-        this.#failStream(state, http2Codes.frameSizeError, "a priority of a wrong size", { isTold: true });
+        this.#failStream(state, http2Codes.frameSizeError, "a priority with a wrong size", { isTold: true });
       }
       return;
     }
@@ -428,26 +433,28 @@ export class Http2Session implements FrameTaker {
   }
 
   #receiveReset(head: FrameHead, payload: Bytes): void {
-    if (head.stream === 0) fault(http2Codes.protocolError, "a reset belongs to no stream");
+    if (head.stream === 0) fault(http2Codes.protocolError, "a reset of stream 0");
     if (payload.length !== 4) fault(http2Codes.frameSizeError, "a reset has a wrong size");
     if (this.#streams.isIdle(head.stream)) {
-      fault(http2Codes.protocolError, "a stream is reset that was not begun");
+      fault(http2Codes.protocolError, "a reset of an unopened stream");
     }
     if (!this.#resets.take(this.#now)) fault(http2Codes.enhanceYourCalm, "too many streams are reset");
     const state = this.#streams.find(head.stream);
     if (!state) return;
     if (this.#now - state.since < hasty && !this.#hastyResets.take(this.#now)) {
-      fault(http2Codes.enhanceYourCalm, "too many streams are reset as soon as they are there");
+      fault(http2Codes.enhanceYourCalm, "too many streams are reset right after they began");
     }
     this.#streams.close(state, "theirs");
     this.#events.push({ type: "reset", stream: head.stream, code: readU32(payload, 0), by: "peer" });
   }
 
   #receiveSettings(head: FrameHead, payload: Bytes): void {
-    if (head.stream !== 0) fault(http2Codes.protocolError, "settings belong to a stream");
+    if (head.stream !== 0) fault(http2Codes.protocolError, "settings on a stream");
     this.#chat();
     if (head.flags & frameFlags.ack) {
-      if (payload.length > 0) fault(http2Codes.frameSizeError, "settings are acknowledged with a payload");
+      if (payload.length > 0) {
+        fault(http2Codes.frameSizeError, "an acknowledgment of settings with a payload");
+      }
       return;
     }
     const before = this.#peer.initialWindow;
@@ -467,7 +474,7 @@ export class Http2Session implements FrameTaker {
   }
 
   #receivePing(head: FrameHead, payload: Bytes): void {
-    if (head.stream !== 0) fault(http2Codes.protocolError, "a ping belongs to a stream");
+    if (head.stream !== 0) fault(http2Codes.protocolError, "a ping on a stream");
     if (payload.length !== 8) fault(http2Codes.frameSizeError, "a ping has a wrong size");
     if (head.flags & frameFlags.ack) {
       this.#events.push({ type: "pong", number: readU32(payload, 4) });
@@ -479,8 +486,8 @@ export class Http2Session implements FrameTaker {
   }
 
   #receiveGoAway(head: FrameHead, payload: Bytes): void {
-    if (head.stream !== 0) fault(http2Codes.protocolError, "a farewell belongs to a stream");
-    if (payload.length < 8) fault(http2Codes.frameSizeError, "a farewell has a wrong size");
+    if (head.stream !== 0) fault(http2Codes.protocolError, "GOAWAY on a stream");
+    if (payload.length < 8) fault(http2Codes.frameSizeError, "GOAWAY has a wrong size");
     this.#chat();
     const lastStream = readU31(payload, 0);
     this.#peerLeft = { lastStream };
@@ -497,7 +504,7 @@ export class Http2Session implements FrameTaker {
     if (payload.length !== 4) fault(http2Codes.frameSizeError, "a window update has a wrong size");
     const more = readU31(payload, 0);
     if (head.stream === 0) {
-      if (more === 0) fault(http2Codes.protocolError, "a window grows by nothing");
+      if (more === 0) fault(http2Codes.protocolError, "a window update of 0 bytes");
       this.#sendWindow += more;
       if (this.#sendWindow > largestHttp2Window) {
         fault(http2Codes.flowControlError, "the window grows too large");
@@ -505,10 +512,12 @@ export class Http2Session implements FrameTaker {
       this.#events.push({ type: "writable", stream: undefined });
       return;
     }
-    if (this.#streams.isIdle(head.stream)) fault(http2Codes.protocolError, "a window grows of no stream");
+    if (this.#streams.isIdle(head.stream)) {
+      fault(http2Codes.protocolError, "a window update for an unopened stream");
+    }
     const state = this.#streams.find(head.stream);
     if (!state) return;
-    if (more === 0) return this.#failStream(state, http2Codes.protocolError, "its window grows by nothing");
+    if (more === 0) return this.#failStream(state, http2Codes.protocolError, "its window update is 0 bytes");
     state.sendWindow += more;
     if (state.sendWindow > largestHttp2Window) {
       return this.#failStream(state, http2Codes.flowControlError, "its window grows too large");
@@ -516,10 +525,10 @@ export class Http2Session implements FrameTaker {
     this.#events.push({ type: "writable", stream: head.stream });
   }
 
-  /** Something for a stream that is no more: an error, unless the peer could not know yet. */
+  /** Handles a frame for a closed stream: an error, unless the peer could not know yet. */
   #meetClosed(head: FrameHead): void {
     const end = this.#streams.endOf(head.stream);
-    if (end === "idle") fault(http2Codes.protocolError, `stream ${head.stream} was not begun`);
+    if (end === "idle") fault(http2Codes.protocolError, `stream ${head.stream} was never opened`);
     if (end === "ended") fault(http2Codes.streamClosed, `stream ${head.stream} has ended`);
     if (end === "ours") return;
     this.#chat();
@@ -579,10 +588,10 @@ export class Http2Session implements FrameTaker {
     return { send: this.#peer.initialWindow, receive: this.#options.streamWindow };
   }
 
-  /** A frame that makes work and brings nothing. */
+  /** Counts a frame that costs work without data. */
   #chat(): void {
     if (!this.#chatter.take(this.#now)) {
-      fault(http2Codes.enhanceYourCalm, "too many frames that carry nothing");
+      fault(http2Codes.enhanceYourCalm, "too many empty frames");
     }
   }
 }
@@ -591,10 +600,10 @@ function fault(code: number, what: string): never {
   throw new Http2Fault(code, what);
 }
 
-/** How long, in ms, a stream is new. */
+/** In ms: how long a stream counts as new. */
 const hasty = 1000;
-/** How many frames one list of fields may come in. */
+/** The maximum number of frames of one field list. */
 const mostParts = 64;
-/** How many bytes are used before a sender is told: on a slow line these words are the sign that we live. */
+/** Consumed bytes before a window update; on a slow line the updates also show that we are alive. */
 const mostUntold = 128 * 1024;
 const none = new Uint8Array(0);

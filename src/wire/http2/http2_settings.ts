@@ -9,15 +9,15 @@ import {
   smallestMaxFrame,
 } from "./http2_frames.ts";
 
-/** What a peer asks of what we send. */
+/** The peer's settings for our output. */
 export interface PeerSettings {
   readonly maxStreams: number;
   readonly initialWindow: number;
-  /** The most bytes we put into one frame. */
+  /** The maximum payload of our frames. */
   readonly maxFrame: number;
 }
 
-/** What we ask of a peer. */
+/** Encodes our settings. */
 export function settingsPayload(
   own: { role: string; streamWindow: number; maxStreams: number; maxFields: number },
 ): Bytes {
@@ -36,8 +36,8 @@ export function settingsPayload(
 }
 
 /**
- * Reads the settings of a peer over those that held before (RFC 9113, section 6.5.2). The sizes of its table are told one
- * by one: a smaller one empties it.
+ * Applies a peer's settings to the previous ones (RFC 9113, section 6.5.2). Reports each table size
+ * separately, because a smaller one empties the table.
  */
 export function readSettings(
   payload: Bytes,
@@ -54,17 +54,17 @@ export function readSettings(
     if (id === settingIds.headerTableSize) tableSizes.push(value);
     else if (id === settingIds.maxConcurrentStreams) settings = { ...settings, maxStreams: value };
     else if (id === settingIds.enablePush && value > 1) {
-      throw new Http2Fault(http2Codes.protocolError, `pushing is set to ${value}`);
+      throw new Http2Fault(http2Codes.protocolError, `ENABLE_PUSH is ${value}`);
     } else if (id === settingIds.initialWindowSize) {
       if (value > largestHttp2Window) {
-        throw new Http2Fault(http2Codes.flowControlError, `windows are set to ${value}`);
+        throw new Http2Fault(http2Codes.flowControlError, `INITIAL_WINDOW_SIZE is ${value}`);
       }
       settings = { ...settings, initialWindow: value };
     } else if (id === settingIds.maxFrameSize) {
       if (value < smallestMaxFrame || value > largestMaxFrame) {
-        throw new Http2Fault(http2Codes.protocolError, `frames are set to ${value} bytes`);
+        throw new Http2Fault(http2Codes.protocolError, `MAX_FRAME_SIZE is ${value}`);
       }
-      // Larger ones would let one stream keep the others waiting.
+      // Larger frames would let one stream block the others.
       settings = { ...settings, maxFrame: Math.min(value, mostPerFrame) };
     }
   }

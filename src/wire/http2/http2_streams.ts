@@ -1,42 +1,42 @@
 import { Http2Fault } from "./http2_fault.ts";
 import { http2Codes } from "./http2_frames.ts";
 
-/** One stream that is open in at least one direction. */
+/** A stream open in at least one direction. */
 export interface StreamState {
   readonly id: number;
   /** When it was opened, in ms. */
   readonly since: number;
-  /** How many bytes the peer lets us send. */
+  /** The number of bytes that we may send. */
   sendWindow: number;
-  /** How many bytes we let the peer send. */
+  /** The number of bytes that the peer may send. */
   receiveWindow: number;
-  /** Bytes that were used and that the peer was not told of yet. */
+  /** Consumed bytes without a window update yet. */
   unacknowledged: number;
-  /** The first list of fields has come, but for those of interim responses. */
+  /** Whether the first field list has arrived, not counting interim responses. */
   hasFields: boolean;
-  /** How many interim responses have come. */
+  /** The number of interim responses. */
   interim: number;
   hasEnded: boolean;
   peerEnded: boolean;
   received: number;
-  /** How many bytes its fields say it has. */
+  /** The length declared in its fields. */
   declared: number | undefined;
 }
 
-/** How much may be sent on a new stream, by either side. */
+/** The initial windows of a stream, for each side. */
 interface Windows {
   readonly send: number;
   readonly receive: number;
 }
 
-/** How a stream came to its end: as it should, by a reset of ours or theirs; `forgotten` is one of those, long ago. */
+/** How a stream ended: normally, by our reset or the peer's; `forgotten` means one of these, long ago. */
 export type Http2StreamEnd = "idle" | "ended" | "ours" | "theirs" | "forgotten";
 
-/** The streams of one connection and what became of the latest ones (RFC 9113, section 5.1). */
+/** The streams of one connection and the ends of recent ones (RFC 9113, section 5.1). */
 export class Http2Streams {
   readonly #open = new Map<number, StreamState>();
   readonly #ends = new Map<number, Http2StreamEnd>();
-  /** What our numbers leave when divided by two. */
+  /** Our stream numbers modulo two. */
   readonly #ourParity: number;
   #nextOfOurs: number;
   #lastOfPeer = 0;
@@ -70,7 +70,7 @@ export class Http2Streams {
     return id % 2 === this.#ourParity;
   }
 
-  /** Whether nobody has used this number or a higher one yet. */
+  /** Whether neither side has used this number or a higher one. */
   isIdle(id: number): boolean {
     return this.isOurs(id) ? id >= this.#nextOfOurs : id > this.#lastOfPeer;
   }
@@ -79,10 +79,10 @@ export class Http2Streams {
     return !this.isOurs(id) && id > this.#lastOfPeer;
   }
 
-  /** Refuses numbers that fields can never begin. */
+  /** Throws for a number that the peer may not open. */
   admit(id: number): void {
     if (this.isOurs(id) && this.isIdle(id)) {
-      throw new Http2Fault(http2Codes.protocolError, `stream ${id} is not for this side to begin`);
+      throw new Http2Fault(http2Codes.protocolError, `the peer may not open stream ${id}`);
     }
   }
 
@@ -97,7 +97,7 @@ export class Http2Streams {
     return this.#add(id, windows, since);
   }
 
-  /** A stream of the peer that is not let in. */
+  /** Rejects a new stream of the peer. */
   refuse(id: number): void {
     this.#lastOfPeer = id;
     this.#remember(id, "ours");
@@ -108,12 +108,12 @@ export class Http2Streams {
     this.#remember(state.id, end);
   }
 
-  /** What became of a stream that is not open. */
+  /** How a closed stream ended. */
   endOf(id: number): Http2StreamEnd {
     if (this.isIdle(id)) return "idle";
     const end = this.#ends.get(id);
     if (end) return end;
-    // Left out by its side, or so long ago that it was forgotten.
+    // Skipped by its side, or forgotten long ago.
     return this.#ends.size < remembered ? "idle" : "forgotten";
   }
 
@@ -145,5 +145,5 @@ export class Http2Streams {
   }
 }
 
-/** How many ends are kept: enough for what may still be on its way. */
+/** The number of remembered ends: enough for frames still in flight. */
 const remembered = 1000;

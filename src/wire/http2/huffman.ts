@@ -1,4 +1,4 @@
-/** The lengths of the codes of the bytes 0 to 255 and of the end mark (RFC 7541, appendix B). */
+/** The code lengths of the bytes 0 to 255 and of the end mark (RFC 7541, appendix B). */
 const lengths = [
   ...[13, 23, 28, 28, 28, 28, 28, 28, 28, 24, 30, 28, 28, 30, 28, 28],
   ...[28, 28, 28, 28, 28, 28, 30, 28, 28, 28, 28, 28, 28, 28, 28, 28],
@@ -23,25 +23,25 @@ const endMark = 256;
 const longest = 30;
 
 /**
- * The code is canonical: codes of one length are consecutive numbers in the order of their bytes, and a longer code
- * follows the last shorter one. So the lengths say all.
+ * The code is canonical: codes of one length are consecutive in byte order, and a longer code follows the
+ * last shorter one. The lengths therefore define all codes.
  */
 const { codes, firstOf, startOf, symbols } = canonical(lengths);
 
-/** How many bytes the code of `bytes` takes. */
+/** The encoded size of `bytes`. */
 export function huffmanLength(bytes: Uint8Array): number {
   let bits = 0;
   for (const byte of bytes) bits += lengths[byte] as number;
   return bits + 7 >> 3;
 }
 
-/** The Huffman code of `bytes`, filled up with ones. */
+/** Encodes `bytes`, padded with ones. */
 export function huffmanEncode(bytes: Uint8Array): Uint8Array<ArrayBuffer> {
   const into = new Uint8Array(huffmanLength(bytes));
   let at = 0, held = 0, count = 0;
   for (const byte of bytes) {
     const length = lengths[byte] as number, code = codes[byte] as number;
-    // In halves: what is held and a code of 30 bits do not fit into 32.
+    // Add the code in halves: the pending bits and a 30-bit code exceed 32 bits.
     for (
       const [part, width] of [[code >>> 15, length - 15], [code & 0x7fff, Math.min(length, 15)]] as const
     ) {
@@ -56,7 +56,7 @@ export function huffmanEncode(bytes: Uint8Array): Uint8Array<ArrayBuffer> {
   return into;
 }
 
-/** The bytes of a Huffman code; undefined when it is no such code, ends within one, or is filled up wrongly. */
+/** Decodes bytes; undefined when the code is invalid, incomplete or wrongly padded. */
 export function huffmanDecode(code: Uint8Array): Uint8Array<ArrayBuffer> | undefined {
   // The shortest code has five bits.
   const into = new Uint8Array(Math.ceil(code.length * 8 / 5));

@@ -1,4 +1,4 @@
-/** Loads what speaks SPDY, with the library that inflates: only port-forwards need them. */
+/** Loads the SPDY session with its inflate library; only port-forwards need them. */
 export function loadSpdy(): Promise<typeof import("./spdy_session.ts")> {
   return import("./spdy_session.ts");
 }

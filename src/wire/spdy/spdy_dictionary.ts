@@ -1,6 +1,6 @@
 /**
- * What both sides of a SPDY session know before its headers begin (SPDY/3, section 2.6.10.1): words with their lengths
- * as four bytes before them, then text that has none.
+ * The preset dictionary of SPDY headers (SPDY/3, section 2.6.10.1): words with four-byte lengths before them,
+ * then text without lengths.
  */
 export function spdyDictionary(): Uint8Array<ArrayBuffer> {
   const bytes: number[] = [];

@@ -18,10 +18,10 @@ export const spdyFrameTypes = {
   windowUpdate: 9,
 } as const;
 
-/** The sender says nothing more on the stream. */
+/** The sender sends nothing more on the stream. */
 export const flagFin = 1;
 
-/** Why a stream was reset (section 2.6.3). */
+/** The reset codes (section 2.6.3). */
 export const resetCodes = {
   protocolError: 1,
   invalidStream: 2,
@@ -35,12 +35,12 @@ export const resetCodes = {
   frameTooLarge: 11,
 } as const;
 
-/** How many bytes are before the data of a frame. */
+/** The size of a frame's header. */
 export const frameHeadLength = 8;
-/** The longest data of one frame: the length has 24 bits. */
+/** The maximum data of one frame: the length has 24 bits. */
 export const mostFrameData = 0xff_ffff;
 
-/** The head of a frame with `length` bytes of data. */
+/** Encodes the header of a frame with `length` bytes of data. */
 export function dataHead(stream: number, length: number, flags = 0): Uint8Array<ArrayBuffer> {
   const bytes = new Uint8Array(frameHeadLength);
   const view = new DataView(bytes.buffer);
@@ -49,7 +49,7 @@ export function dataHead(stream: number, length: number, flags = 0): Uint8Array<
   return bytes;
 }
 
-/** Opens a stream, with its compressed headers. */
+/** Encodes a frame that opens a stream, with its compressed headers. */
 export function synStreamFrame(
   stream: number,
   headers: Uint8Array,
@@ -61,7 +61,7 @@ export function synStreamFrame(
   return bytes;
 }
 
-/** Accepts a stream (`synReply`), or adds headers to it (`headers`). */
+/** Encodes a frame that accepts a stream (`synReply`) or adds headers (`headers`). */
 export function replyFrame(
   type: typeof spdyFrameTypes.synReply | typeof spdyFrameTypes.headers,
   stream: number,
@@ -74,17 +74,17 @@ export function replyFrame(
   return bytes;
 }
 
-/** Ends both directions of a stream at once. */
+/** Encodes a frame that resets a stream. */
 export function rstStreamFrame(stream: number, code: number): Uint8Array<ArrayBuffer> {
   return numbersFrame(spdyFrameTypes.rstStream, [stream, code]);
 }
 
-/** Asks whether the peer is there, or answers that we are. */
+/** Encodes a ping or its response. */
 export function pingFrame(id: number): Uint8Array<ArrayBuffer> {
   return numbersFrame(spdyFrameTypes.ping, [id]);
 }
 
-/** Says that no stream after `lastStream` will be served. */
+/** Encodes a frame that says that no stream after `lastStream` is served. */
 export function goAwayFrame(lastStream: number, status = 0): Uint8Array<ArrayBuffer> {
   return numbersFrame(spdyFrameTypes.goAway, [lastStream, status]);
 }

@@ -3,10 +3,10 @@ import { malformed } from "../decoder.ts";
 import { flagFin, frameHeadLength, spdyFrameTypes } from "./spdy_frames.ts";
 import { SpdyHeaderReader } from "./spdy_headers.ts";
 
-/** A frame of the peer; bytes are views of what was given to `receive`, valid until its next call. */
+/** A frame of the peer; bytes are views of the input of `receive`, valid until its next call. */
 export type SpdyFrame =
   | SpdyHeadersFrame
-  /** A part of a data frame: data is passed on as it comes. `isLast` where the stream's end comes with it. */
+  /** A part of a data frame, passed on as it arrives. `isLast` marks the end of the stream. */
   | {
     readonly kind: "data";
     readonly stream: number;
@@ -27,14 +27,14 @@ export interface SpdyHeadersFrame {
 }
 
 /**
- * Reads the frames of a SPDY/3.1 session. Data is passed on as it comes, so that its memory does not depend on the
- * peer: only control frames are gathered, of at most 64 KiB.
+ * Reads the frames of a SPDY/3.1 session. Passes data on as they arrive, so that the peer cannot control
+ * memory use; buffers only control frames, of at most 64 KiB.
  */
 export class SpdyReader {
   readonly #headers = new SpdyHeaderReader();
-  /** The begin of a head, or of a control frame, that is not all here. */
+  /** The start of an incomplete header or control frame. */
   #early = none;
-  /** The data frame that is on its way. */
+  /** The incomplete data frame. */
   #data: { readonly stream: number; readonly flags: number; left: number } | undefined;
 
   receive(bytes: Uint8Array<ArrayBuffer>): SpdyFrame[] {
@@ -71,14 +71,14 @@ export class SpdyReader {
     const flags = bytes[4] ?? 0;
     const length = view.getUint32(4) & 0xff_ffff;
     if ((first & 0x8000_0000) === 0) {
-      if (first === 0) throw malformed("a SPDY data frame is of no stream");
+      if (first === 0) throw malformed("a SPDY data frame has no stream");
       if (length > 0) this.#data = { stream: first, flags, left: length };
       else frames.push({ kind: "data", stream: first, isLast: (flags & flagFin) !== 0, bytes: none });
       return frameHeadLength;
     }
     const version = first >>> 16 & 0x7fff;
-    if (version !== 3) throw malformed(`a SPDY frame is of version ${version}`);
-    if (length > mostControl) throw malformed(`a SPDY control frame has ${length} bytes`);
+    if (version !== 3) throw malformed(`a SPDY frame has version ${version}`);
+    if (length > mostControl) throw malformed(`a SPDY control frame is ${length} bytes long`);
     const end = frameHeadLength + length;
     if (bytes.length < end) return 0;
     const frame = this.#control(first & 0xffff, flags, bytes.subarray(frameHeadLength, end));
@@ -86,7 +86,7 @@ export class SpdyReader {
     return end;
   }
 
-  /** An unknown type is to be passed over (section 2.2.1). */
+  /** Decodes a control frame; ignores unknown types (section 2.2.1). */
   #control(type: number, flags: number, body: Uint8Array<ArrayBuffer>): SpdyFrame | undefined {
     switch (type) {
       case spdyFrameTypes.synStream:
@@ -105,7 +105,7 @@ export class SpdyReader {
         return {
           kind: "goAway",
           lastStream: numberAt(body, 0) & 0x7fff_ffff,
-          // Version 2 had no status, and some still send none.
+          // Version 2 had no status, and some peers still send none.
           status: body.length < 8 ? 0 : numberAt(body, 4),
         };
       case spdyFrameTypes.windowUpdate:
@@ -124,8 +124,8 @@ export class SpdyReader {
     { flags, body, at }: { flags: number; body: Uint8Array<ArrayBuffer>; at: number },
   ): SpdyFrame {
     const stream = streamAt(body);
-    if (body.length < at) throw malformed("a SPDY control frame is cut off");
-    // Also where nobody asks for them: the blocks are one stream.
+    if (body.length < at) throw malformed("a SPDY control frame is truncated");
+    // Decode unused headers too: all blocks form one zlib stream.
     const headers = this.#headers.read(body.subarray(at));
     return { kind, stream, isLast: (flags & flagFin) !== 0, headers };
   }
@@ -133,16 +133,16 @@ export class SpdyReader {
 
 function streamAt(body: Uint8Array<ArrayBuffer>): number {
   const stream = numberAt(body, 0) & 0x7fff_ffff;
-  if (stream === 0) throw malformed("a SPDY control frame is of no stream");
+  if (stream === 0) throw malformed("a SPDY control frame has no stream");
   return stream;
 }
 
 function numberAt(body: Uint8Array<ArrayBuffer>, at: number): number {
-  if (body.length < at + 4) throw malformed("a SPDY control frame is cut off");
+  if (body.length < at + 4) throw malformed("a SPDY control frame is truncated");
   return new DataView(body.buffer, body.byteOffset).getUint32(at);
 }
 
-/** Section 2.6.4: a count, then for each setting a byte of flags, three of its number, four of its value. */
+/** Section 2.6.4: a count, then for each setting one byte of flags, three of its id, four of its value. */
 function settingsOf(body: Uint8Array<ArrayBuffer>): Map<number, number> {
   const count = numberAt(body, 0);
   if (body.length !== 4 + count * 8) throw malformed("SPDY settings have a wrong length");

@@ -14,33 +14,33 @@ import {
 import { SpdyHeaderWriter } from "./spdy_headers.ts";
 import { SpdyReader } from "./spdy_reader.ts";
 
-/** What a driver has to do; bytes are views of what was given to `receive`, valid until its next call. */
+/** An effect for the driver; bytes are views of the input of `receive`, valid until its next call. */
 export type SpdyEffect =
   | { readonly kind: "send"; readonly bytes: Uint8Array<ArrayBuffer> }
   | { readonly kind: "opened"; readonly stream: number; readonly headers: ReadonlyMap<string, string> }
   | { readonly kind: "accepted"; readonly stream: number }
   | { readonly kind: "data"; readonly stream: number; readonly bytes: Uint8Array<ArrayBuffer> }
-  /** The peer says nothing more on the stream. */
+  /** The peer sends nothing more on the stream. */
   | { readonly kind: "ended"; readonly stream: number }
-  /** The stream is over in both directions. */
+  /** Both directions of the stream have ended. */
   | { readonly kind: "reset"; readonly stream: number; readonly code: number }
-  /** The peer answers a ping of ours. */
+  /** The peer responded to our ping. */
   | { readonly kind: "pong"; readonly id: number }
-  /** The peer takes no new streams; those after `lastStream` were not served. */
+  /** The peer accepts no new streams; it did not serve those after `lastStream`. */
   | { readonly kind: "goingAway"; readonly lastStream: number };
 
 /**
- * The streams of a SPDY/3.1 session, as either side: what the peer says becomes effects, what we say becomes bytes.
- * It waits for nothing and knows no connection.
+ * The streams of a SPDY/3.1 session, for either side: received bytes become effects, our actions become bytes. It never
+ * waits and does no I/O.
  *
- * Windows are read and not kept: the one implementation behind port-forwards, moby/spdystream, neither opens nor
- * obeys any (docs/decisions/port-forward.md).
+ * Ignores windows: moby/spdystream, the only implementation used for port-forwards, neither opens nor obeys any
+ * (docs/decisions/port-forward.md).
  */
 export class SpdySession {
   readonly #reader = new SpdyReader();
   readonly #headers = new SpdyHeaderWriter();
   readonly #streams = new Map<number, Stream>();
-  /** A client's streams and pings have odd numbers, a server's even ones (sections 2.3.2 and 2.6.5). */
+  /** A client's streams and pings have odd numbers, a server's have even ones (sections 2.3.2 and 2.6.5). */
   #nextStream: number;
   #nextPing: number;
   #lastOfPeer = 0;
@@ -50,12 +50,12 @@ export class SpdySession {
     this.#nextPing = this.#nextStream;
   }
 
-  /** How many streams are not over. */
+  /** The number of open streams. */
   get size(): number {
     return this.#streams.size;
   }
 
-  /** The number of the next stream that is opened. */
+  /** The number of the next opened stream. */
   get nextStream(): number {
     return this.#nextStream;
   }
@@ -71,7 +71,7 @@ export class SpdySession {
           this.#onOpen(frame, effects);
           break;
         case "reply":
-          // Also of a stream that is over for us: it tells how far the peer has come.
+          // Report it even for a stream that we closed: it shows the peer's progress.
           effects.push({ kind: "accepted", stream: frame.stream });
           if (frame.isLast) this.#onEnd(frame.stream, effects);
           break;
@@ -94,13 +94,13 @@ export class SpdySession {
     return effects;
   }
 
-  /** Opens a stream; `isLast` where we say nothing on it beyond its headers. */
+  /** Opens a stream; `isLast` when we send only headers. */
   open(
     headers: Iterable<readonly [name: string, value: string]>,
     { isLast = false }: { isLast?: boolean } = {},
   ): { stream: number; bytes: Uint8Array<ArrayBuffer> } {
     const stream = this.#nextStream;
-    if (stream > lastNumber) throw malformed("a SPDY session has no stream left");
+    if (stream > lastNumber) throw malformed("a SPDY session has no stream numbers left");
     this.#nextStream += 2;
     this.#streams.set(stream, { hasPeerEnded: false, haveEnded: isLast });
     return {
@@ -109,23 +109,23 @@ export class SpdySession {
     };
   }
 
-  /** Leaves out the number of a stream. */
+  /** Skips a stream number. */
   skip(): void {
     this.#nextStream += 2;
   }
 
-  /** Accepts a stream of the peer. */
+  /** Encodes the acceptance of a peer's stream. */
   reply(stream: number): Uint8Array<ArrayBuffer> {
     return replyFrame(spdyFrameTypes.synReply, stream, this.#headers.write([]));
   }
 
-  /** What comes right before `length` bytes of data. */
+  /** Encodes the header before `length` bytes of data. */
   dataHead(stream: number, length: number): Uint8Array<ArrayBuffer> {
     if (length > mostFrameData) throw malformed(`a SPDY frame cannot hold ${length} bytes`);
     return dataHead(stream, length);
   }
 
-  /** We say nothing more on the stream; undefined where that is said already. */
+  /** Ends our direction of a stream; undefined when it has already ended. */
   end(stream: number): Uint8Array<ArrayBuffer> | undefined {
     const state = this.#streams.get(stream);
     if (!state || state.haveEnded) return undefined;
@@ -134,7 +134,7 @@ export class SpdySession {
     return dataHead(stream, 0, flagFin);
   }
 
-  /** Ends both directions; undefined where the stream is over. */
+  /** Resets a stream; undefined when it has already ended. */
   reset(stream: number, code: number = resetCodes.cancel): Uint8Array<ArrayBuffer> | undefined {
     return this.#streams.delete(stream) ? rstStreamFrame(stream, code) : undefined;
   }
@@ -145,7 +145,7 @@ export class SpdySession {
     return { id, bytes: pingFrame(id) };
   }
 
-  /** We take no new streams. */
+  /** Refuses new streams. */
   goAway(): Uint8Array<ArrayBuffer> {
     return goAwayFrame(this.#lastOfPeer);
   }
@@ -155,7 +155,7 @@ export class SpdySession {
     effects: SpdyEffect[],
   ): void {
     const state = this.#streams.get(stream);
-    // Of a stream that we have reset, the rest is still on its way.
+    // Data of a stream that we have reset may still be in flight.
     if (!state || state.hasPeerEnded) return;
     if (bytes.length > 0) effects.push({ kind: "data", stream, bytes });
     if (isLast) this.#onEnd(stream, effects);
@@ -178,7 +178,7 @@ export class SpdySession {
     effects: SpdyEffect[],
   ): void {
     if (stream % 2 === this.#nextStream % 2 || stream <= this.#lastOfPeer) {
-      throw malformed(`a SPDY stream was opened with the number ${stream}`);
+      throw malformed(`the peer opened a SPDY stream with the number ${stream}`);
     }
     this.#lastOfPeer = stream;
     this.#streams.set(stream, { hasPeerEnded: isLast, haveEnded: false });

@@ -6,33 +6,34 @@ import {
   webSocketOpcodes,
 } from "./websocket.ts";
 
-// One forward over a WebSocket (subprotocol v4.channel.k8s.io): every message begins with its channel, 0 for data and
-// 1 for errors. The server's first message on each names the port in two bytes, the low one first.
+// One forward over a WebSocket (subprotocol v4.channel.k8s.io): every message begins with its channel, 0 for
+// data and 1 for errors. The server's first message on each channel contains the port in two bytes,
+// little-endian.
 
-/** What came over one forward. */
+/** An event of one forward. */
 export type V4Effect =
   | { readonly kind: "data" | "error"; readonly bytes: Uint8Array<ArrayBuffer> }
-  /** The server says nothing more. */
+  /** The server sends nothing more. */
   | { readonly kind: "ended"; readonly code: number; readonly reason: string }
   | { readonly kind: "ping" | "pong"; readonly bytes: Uint8Array<ArrayBuffer> };
 
-/** Turns the effects of the WebSocket into those of the forward; messages may come in any number of parts. */
+/** Converts WebSocket effects to those of the forward; messages may arrive in any number of parts. */
 export class PortForwardV4 {
-  /** Of the message that is on its way; undefined before its first byte. */
+  /** The channel of the incomplete message; undefined before its first byte. */
   #channel: number | undefined;
-  /** How many bytes of the port's name are still to come, for each channel. */
+  /** The missing bytes of the port, per channel. */
   readonly #portLeft = [2, 2];
 
   receive(effect: WebSocketEffect): V4Effect[] {
     if (effect.kind === "close") return [{ kind: "ended", code: effect.code, reason: effect.reason }];
     if (effect.kind !== "data") return [effect];
-    if (effect.isText) throw malformed("a port-forward says something in text");
+    if (effect.isText) throw malformed("a port-forward sent a text message");
     if (effect.isStart) this.#channel = undefined;
     let { bytes } = effect;
     if (this.#channel === undefined) {
       const [channel] = bytes;
       if (channel === undefined) return [];
-      if (channel > 1) throw malformed(`a port-forward uses the channel ${channel}`);
+      if (channel > 1) throw malformed(`a port-forward uses the unknown channel ${channel}`);
       this.#channel = channel;
       bytes = bytes.subarray(1);
     }
@@ -49,7 +50,7 @@ export class PortForwardV4 {
   }
 }
 
-/** A message of data. */
+/** Encodes a data message. */
 export function v4Data(bytes: Uint8Array): Uint8Array<ArrayBuffer> {
   const message = new Uint8Array(webSocketFrameRoom + 1 + bytes.length);
   message.set(bytes, webSocketFrameRoom + 1);

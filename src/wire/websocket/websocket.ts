@@ -10,12 +10,12 @@ import { applyMask, nextMaskKey } from "./websocket_mask.ts";
 // |N|V|V|V|       |S|             |
 // +-+-+-+-+-------+-+-------------+
 
-/** What a frame is (RFC 6455, section 5.2). */
+/** The frame types (RFC 6455, section 5.2). */
 export const webSocketOpcodes = { continuation: 0, text: 1, binary: 2, close: 8, ping: 9, pong: 10 } as const;
 
-/** What came over a WebSocket; bytes are views of what was given to `receive`, valid until its next call. */
+/** An event of a WebSocket; bytes are views of the input of `receive`, valid until its next call. */
 export type WebSocketEffect =
-  /** A part of a message, in order; a message may come in any number of parts, the last of them empty. */
+  /** A part of a message, in order. A message has any number of parts; the last one may be empty. */
   | {
     readonly kind: "data";
     readonly isText: boolean;
@@ -23,31 +23,31 @@ export type WebSocketEffect =
     readonly isEnd: boolean;
     readonly bytes: Uint8Array<ArrayBuffer>;
   }
-  /** To be answered with a pong of the same bytes. */
+  /** A ping needs a pong with the same bytes. */
   | { readonly kind: "ping" | "pong"; readonly bytes: Uint8Array<ArrayBuffer> }
-  /** The peer says nothing more. 1005 stands for a close without a code. */
+  /** The peer sends nothing more. 1005 means a close without a code. */
   | { readonly kind: "close"; readonly code: number; readonly reason: string };
 
 export type WebSocketRole = "client" | "server";
 
 /**
- * Reads what a peer says over a WebSocket (RFC 6455, section 5). It holds no message: parts are passed on as they
- * come, so that its memory does not depend on the peer; only the control frames, of at most 125 bytes, are gathered.
+ * Reads WebSocket frames (RFC 6455, section 5). Passes parts of messages on as they arrive, so that the peer
+ * cannot control memory use; buffers only control frames, of at most 125 bytes.
  */
 export class WebSocketReader {
   readonly #isMasked: boolean;
-  /** The begin of a head, or of a control frame, that is not all here. */
+  /** The start of an incomplete header or control frame. */
   #early = none;
   #frame: FrameHead | undefined;
-  /** Bytes of the frame that are still to come. */
+  /** The missing bytes of the frame. */
   #left = 0;
   #keyAt = 0;
-  /** The type of the message that is on its way. */
+  /** The type of the incomplete message. */
   #message: "text" | "binary" | undefined;
   #isStart = false;
   #isClosed = false;
 
-  /** `role` is ours: a client gets frames without a mask, a server only masked ones (section 5.1). */
+  /** `role` is our role: a client receives unmasked frames, a server masked ones (section 5.1). */
   constructor(role: WebSocketRole) {
     this.#isMasked = role === "server";
   }
@@ -80,10 +80,10 @@ export class WebSocketReader {
       throw malformed(`a WebSocket frame is ${isMasked ? "masked" : "not masked"}`);
     }
     if (opcode >= webSocketOpcodes.close) {
-      if (!isFinal) throw malformed("a control frame of a WebSocket is in fragments");
-      if (length > mostControl) throw malformed(`a control frame of a WebSocket has ${length} bytes`);
+      if (!isFinal) throw malformed("a WebSocket control frame is fragmented");
+      if (length > mostControl) throw malformed(`a WebSocket control frame is ${length} bytes long`);
     } else if (opcode === webSocketOpcodes.continuation) {
-      if (!this.#message) throw malformed("a WebSocket message goes on that never began");
+      if (!this.#message) throw malformed("a WebSocket fragment without a message");
     } else {
       if (this.#message) throw malformed("a WebSocket message begins inside another one");
       this.#message = opcode === webSocketOpcodes.text ? "text" : "binary";
@@ -94,7 +94,9 @@ export class WebSocketReader {
     this.#keyAt = 0;
   }
 
-  /** Takes of the frame what is here; how much, or undefined when more must come first. */
+  /**
+   * Takes the available bytes of the frame and returns their count; undefined when more must arrive first.
+   */
   #take(bytes: Uint8Array<ArrayBuffer>, effects: WebSocketEffect[]): number | undefined {
     const frame = this.#frame;
     if (!frame) return undefined;
@@ -141,7 +143,7 @@ export class WebSocketReader {
   }
 }
 
-/** A frame of a client, its payload written by `fill` and then masked. */
+/** Encodes a client's frame; `fill` writes the payload, which is then masked. */
 export function webSocketClientFrame(
   opcode: number,
   length: number,
@@ -152,11 +154,14 @@ export function webSocketClientFrame(
   return sealWebSocketFrame(bytes, opcode);
 }
 
-/** How many bytes `sealFrame` needs before the payload; a multiple of four, so that masking goes by words. */
+/**
+ * The room that `sealWebSocketFrame` needs before the payload; a multiple of four, so that masking works on
+ * words.
+ */
 export const webSocketFrameRoom = 16;
 
 /**
- * Makes a client's frame of a payload that begins at `frameRoom`: masks it in its place and writes the head right
+ * Turns a payload at `webSocketFrameRoom` into a client's frame: masks it in place and writes the header
  * before it.
  */
 export function sealWebSocketFrame(bytes: Uint8Array<ArrayBuffer>, opcode: number): Uint8Array<ArrayBuffer> {
@@ -169,7 +174,7 @@ export function sealWebSocketFrame(bytes: Uint8Array<ArrayBuffer>, opcode: numbe
   return bytes.subarray(at);
 }
 
-/** A frame of a server. */
+/** Encodes a server's frame. */
 export function webSocketServerFrame(opcode: number, payload: Uint8Array): Uint8Array<ArrayBuffer> {
   const length = headLength(payload.length);
   const bytes = new Uint8Array(length + payload.length);
@@ -178,7 +183,7 @@ export function webSocketServerFrame(opcode: number, payload: Uint8Array): Uint8
   return bytes;
 }
 
-/** The payload of a close frame (RFC 6455, section 5.5.1). */
+/** Encodes the payload of a close frame (RFC 6455, section 5.5.1). */
 export function webSocketClosePayload(code: number, reason = ""): Uint8Array<ArrayBuffer> {
   const text = new TextEncoder().encode(reason).subarray(0, mostControl - 2);
   const bytes = new Uint8Array(2 + text.length);
@@ -201,12 +206,12 @@ const decodeHead = decoder<FrameHead>((cursor) => {
   const opcode = first & 0x0f;
   if ((first & 0x70) !== 0) throw malformed("a WebSocket frame has reserved bits set");
   if (opcode > 10 || (opcode > 2 && opcode < 8)) {
-    throw malformed(`a WebSocket frame is of the unknown type ${opcode}`);
+    throw malformed(`a WebSocket frame has the unknown type ${opcode}`);
   }
   const second = cursor.u8();
   const length = readLength(cursor, second & 0x7f);
   const isMasked = (second & 0x80) !== 0;
-  // A copy: the bytes that it came in may be used again before the frame is over.
+  // Copy the key: the input may be reused before the frame ends.
   return {
     isFinal: (first & 0x80) !== 0,
     opcode,
@@ -216,17 +221,17 @@ const decodeHead = decoder<FrameHead>((cursor) => {
   };
 });
 
-/** In the least number of bytes that can hold it (RFC 6455, section 5.2). */
+/** Reads a length, which must use as few bytes as possible (RFC 6455, section 5.2). */
 function readLength(cursor: Cursor, short: number): number {
   if (short < 126) return short;
   if (short === 126) {
     const length = cursor.u16();
-    if (length < 126) throw malformed("the length of a WebSocket frame takes more bytes than it needs");
+    if (length < 126) throw malformed("a WebSocket frame's length uses more bytes than necessary");
     return length;
   }
   const high = cursor.u16() * 0x10000 + cursor.u16();
   const length = high * 0x1_0000_0000 + cursor.u16() * 0x10000 + cursor.u16();
-  if (length < 0x10000) throw malformed("the length of a WebSocket frame takes more bytes than it needs");
+  if (length < 0x10000) throw malformed("a WebSocket frame's length uses more bytes than necessary");
   if (!Number.isSafeInteger(length)) throw malformed("a WebSocket frame is too long");
   return length;
 }
@@ -235,9 +240,9 @@ function readLength(cursor: Cursor, short: number): number {
 function readClose(bytes: Uint8Array<ArrayBuffer>): { code: number; reason: string } {
   const [high, low] = bytes;
   if (high === undefined) return { code: 1005, reason: "" };
-  if (low === undefined) throw malformed("the close of a WebSocket has half a code");
+  if (low === undefined) throw malformed("a WebSocket close frame has half a code");
   const code = high << 8 | low;
-  if (!mayClose(code)) throw malformed(`a WebSocket was closed with the code ${code}`);
+  if (!mayClose(code)) throw malformed(`a WebSocket close frame has the invalid code ${code}`);
   return { code, reason: new TextDecoder().decode(bytes.subarray(2)) };
 }
 

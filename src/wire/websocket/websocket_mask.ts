@@ -1,6 +1,6 @@
 /**
- * Masks bytes in their place with a key of four, or takes the mask off again; `from` is how far the key has been used
- * (RFC 6455, section 5.3). Four bytes at a time where they lie on words of four.
+ * Masks or unmasks bytes in place with a four-byte key; `from` is the position in the key (RFC 6455, section
+ * 5.3). Processes aligned bytes four at a time.
  */
 export function applyMask(bytes: Uint8Array<ArrayBuffer>, key: Uint8Array, from: number): void {
   let at = 0;
@@ -18,7 +18,7 @@ export function applyMask(bytes: Uint8Array<ArrayBuffer>, key: Uint8Array, from:
   for (; at < bytes.length; at++) maskByte(bytes, at, key, from);
 }
 
-/** A key that nobody can foretell: they are drawn many at a time, since each call to the system costs. */
+/** Returns an unpredictable key; generates many at once, because each system call is expensive. */
 export function nextMaskKey(): Uint8Array<ArrayBuffer> {
   if (used === keys.length) {
     crypto.getRandomValues(keys);

@@ -160,16 +160,16 @@ const failures: {
     answer: { body: '[{"id":"c-a"},' },
     code: "protocol",
     exit: 1,
-    says: /the answer is not JSON/,
+    says: /the response is not JSON/,
   },
   {
     name: "something else beside a secret",
     answer: { body: '[{"id":"c-a","installURL":SECRET}]' },
     code: "protocol",
     exit: 1,
-    says: /the answer is not JSON/,
+    says: /the response is not JSON/,
   },
-  { name: "nothing", answer: { body: "" }, code: "protocol", exit: 1, says: /the answer is not JSON/ },
+  { name: "nothing", answer: { body: "" }, code: "protocol", exit: 1, says: /the response is not JSON/ },
   {
     name: "an object",
     answer: json({ clusters: [] }),
@@ -184,7 +184,7 @@ const failures: {
     answer: { body: `[${" ".repeat(longestCatalogue)}]` },
     code: "protocol",
     exit: 1,
-    says: /Cannot take the answer of .*\/clusters: more than 10485760 bytes/,
+    says: /Cannot read the response from .*\/clusters: more than 10485760 bytes/,
   },
 ];
 for (const { name, answer, code, exit, says } of failures) {
@@ -211,7 +211,10 @@ Deno.test("fetchCatalogue() gives up where Lieutenant stays silent", async () =>
   await api.clock.advance(30_000);
   const { code, message } = await failure;
   assert.equal(code, "timeout");
-  assert.match(message, /Cannot get an answer from http:\/\/127\.0\.0\.1:8080\/clusters: none within 30 s/);
+  assert.match(
+    message,
+    /Cannot get a response from http:\/\/127\.0\.0\.1:8080\/clusters: timeout after 30 s/,
+  );
 });
 
 Deno.test("fetchCatalogue() is refused where nobody listens", async () => {

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { getDocPageSync } from "@optique/core/parser";
 import { commandGrants } from "../../../src/permissions/command_grants.ts";
-import { runCommandLine } from "../../../src/cli/line/command_line.ts";
+import { compatPage, overview, runCommandLine } from "../../../src/cli/line/command_line.ts";
 import { readCommandLine } from "../../../src/permissions/mod.ts";
 import { commandGroups } from "../../../src/cli/line/all_commands.ts";
 import { RecordingWorld } from "./recording_world.ts";
@@ -13,20 +13,19 @@ const context = {
   writeLogLine: () => {},
 };
 
-Deno.test("commandGroups has every command that has permissions, and no other", () => {
+Deno.test("commandGroups has exactly the commands that have permissions", () => {
   assert.deepEqual(commands.map(({ name }) => name).sort(), Object.keys(commandGrants).sort());
 });
 
 for (const { name, summary, parser, help } of commands) {
-  Deno.test(`the help of ${name} tells of every option and shows examples`, () => {
+  Deno.test(`the help of ${name} describes every option and shows examples`, () => {
     const page = help(80);
     assert.match(page, new RegExp(`^Usage: postern ${name}\\b`, "m"));
     assert.match(page, new RegExp(`^Examples:\\n(.*\\n)*.*postern ${name}\\b`, "m"));
-    assert.ok(page.startsWith(summary.charAt(0).toUpperCase() + summary.slice(1)), "begins with its summary");
-    assert.ok(summary.length <= 70 && !summary.endsWith("."), "the summary fits into the list");
+    assert.ok(page.startsWith(`${summary}.\n`), "the page begins with the summary");
     for (const line of page.split("\n")) {
       assert.equal(line, line.trimEnd());
-      // The examples are lines to type, which nobody breaks.
+      // Examples are lines to type: help does not wrap them.
       assert.ok(line.length <= 80 || line.startsWith("  postern") || line.startsWith("      "), line);
     }
     const entries = getDocPageSync(parser)?.sections.flatMap((section) => section.entries) ?? [];
@@ -36,7 +35,43 @@ for (const { name, summary, parser, help } of commands) {
   });
 }
 
-Deno.test("help of a part of a command tells of that part", () => {
+const mainPage = overview(commandGroups, 80);
+
+Deno.test("the main help page fits on one screen", () => {
+  const lines = mainPage.trimEnd().split("\n");
+  assert.ok(lines.length <= 40, `${lines.length} lines`);
+  for (const line of lines) assert.ok(line.length <= 80, line);
+  assert.match(mainPage, /postern help compat/);
+  assert.match(mainPage, /postern COMMAND --help/);
+});
+
+Deno.test("help compat lists exactly the commands that are not on the main page", () => {
+  const page = compatPage(commandGroups, 80);
+  for (const line of page.split("\n")) assert.ok(line.length <= 80, line);
+  const listed = [...page.matchAll(/^ {2}(\S+)$/gm)].map(([, name]) => name);
+  const isOnMainPage = (name: string) =>
+    new RegExp(`^ {2}${name} |^ {2}[A-Z].* ${name}(?:,|$)|^ {10,}(?:.* )?${name}(?:,|$)`, "m").test(mainPage);
+  assert.deepEqual(listed, commands.map(({ name }) => name).filter((name) => !isOnMainPage(name)));
+  assert.deepEqual(listed, [
+    ...["oc-web-login", "kubelogin", "install"],
+    ...["proxy-out", "connect", "disconnect", "quit"],
+  ]);
+  for (const { summary, replacement } of commands) {
+    if (replacement === undefined) continue;
+    assert.ok(page.includes(`      ${summary}\n      Same as: ${replacement}\n`), summary);
+  }
+});
+
+Deno.test("postern help compat prints the page, and every listed command keeps its own help", async () => {
+  const world = new RecordingWorld();
+  assert.equal(await runCommandLine(readCommandLine(["help", "compat"]), world, context), 0);
+  assert.equal(world.out, compatPage(commandGroups, 80));
+  const quit = new RecordingWorld();
+  assert.equal(await runCommandLine(readCommandLine(["help", "quit"]), quit, context), 0);
+  assert.match(quit.out, /^Stop all running instances\.\n/);
+});
+
+Deno.test("help of a subcommand describes only that subcommand", () => {
   const page = commands.find(({ name }) => name === "config")?.help(80, ["show"]);
   assert.match(page ?? "", /^Usage: postern config show \[-o\/--output FORMAT\]\n\nPrints the configuration/);
   assert.doesNotMatch(page ?? "", /config init/);
@@ -45,7 +80,7 @@ Deno.test("help of a part of a command tells of that part", () => {
 const shells = ["bash", "zsh", "fish", "powershell", "pwsh", "nu"];
 
 for (const shell of shells) {
-  Deno.test(`completion prints a script for ${shell} that asks postern`, async () => {
+  Deno.test(`completion prints a script for ${shell} that calls postern`, async () => {
     const world = new RecordingWorld();
     assert.equal(await runCommandLine(readCommandLine(["completion", shell]), world, context), 0);
     assert.match(world.out, /postern/);
@@ -56,7 +91,7 @@ for (const shell of shells) {
 
 const completions: readonly (readonly [string[], string[]])[] = [
   [["prox"], ["proxy", "proxy-out"]],
-  [["con"], ["connections", "console", "connect", "config"]],
+  [["con"], ["connections", "console", "config", "connect"]],
   [["config", ""], ["check", "show", "schema", "init"]],
   [["env", "--shell", ""], ["sh", "fish", "powershell", "json"]],
   [["proxy", "--listen-"], ["--listen-socks", "--listen-http", "--listen-unix", "--listen-dns"]],
@@ -104,11 +139,11 @@ const wrong: readonly (readonly [string[], RegExp])[] = [
   [["connections", "close"], /expected a NUMBER/],
   [["connections", "3"], /"3"/],
   [["config", "chek"], /did you mean check/],
-  [["proxy", "--idle-exit", "soon"], /"soon" is no duration/],
+  [["proxy", "--idle-exit", "soon"], /"soon" is not a duration/],
   [["proxy", "--background", "--log-file", "x"], /Cannot use --log-file with --background/],
-  [["stop", "a", "--all"], /Cannot tell which instance to stop/],
-  [["stop", "a", "--id", "b"], /Cannot tell which instance to stop/],
-  [["logs", "a", "--id", "b"], /Cannot tell whose log to print/],
+  [["stop", "a", "--all"], /use only one of ID, --id and --all/],
+  [["stop", "a", "--id", "b"], /use only one of ID, --id and --all/],
+  [["logs", "a", "--id", "b"], /ID and --id both name an instance/],
   [["status", "--id", "a", "--id", "b"], /--id cannot be used multiple times/],
   [["version", "-o", "xml"], /-o\/--output: Expected one of|Expected one of/],
 ];
@@ -122,7 +157,7 @@ for (const [args, message] of wrong) {
   });
 }
 
-Deno.test("version tells programs more", async () => {
+Deno.test("version -o json prints the platform", async () => {
   const world = new RecordingWorld();
   await runCommandLine(readCommandLine(["version", "-o", "json"]), world, context);
   assert.deepEqual(JSON.parse(world.out), {
@@ -143,14 +178,14 @@ for (
     "emergency-credentials",
   ]]
 ) {
-  Deno.test(`"${args.join(" ")}" refuses to show credentials on a terminal`, async () => {
+  Deno.test(`"${args.join(" ")}" refuses to print credentials to a terminal`, async () => {
     const world = new RecordingWorld({ isTerminal: true });
     assert.equal(await runCommandLine(readCommandLine(args), world, context), 2);
-    assert.match(world.err, /Cannot show credentials on a terminal\n.*hint: .*--show/);
+    assert.match(world.err, /Cannot print credentials to a terminal without --show\n.*hint: .*--show/);
   });
 }
 
-Deno.test("help takes the value of an option for no part of a command", () => {
+Deno.test("help does not take the value of an option for a subcommand", () => {
   const page = commands.find(({ name }) => name === "status")?.help(80, ["work"]);
-  assert.match(page ?? "", /^Shows /);
+  assert.match(page ?? "", /^Show /);
 });

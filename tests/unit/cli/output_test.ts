@@ -10,7 +10,7 @@ import { RecordingWorld } from "./recording_world.ts";
 
 const plain = paintFor(new RecordingWorld(), "out");
 
-const colours: readonly {
+const colors: readonly {
   name: string;
   isTerminal: boolean;
   env: Record<string, string>;
@@ -22,8 +22,8 @@ const colours: readonly {
   { name: "into a pipe", isTerminal: false, env: {}, isPainted: false },
 ];
 
-for (const { name, isTerminal, env, isPainted } of colours) {
-  Deno.test(`paintFor() ${isPainted ? "paints" : "leaves the text alone"} ${name}`, () => {
+for (const { name, isTerminal, env, isPainted } of colors) {
+  Deno.test(`paintFor() ${isPainted ? "adds color" : "adds no color"} ${name}`, () => {
     const { red } = paintFor(new RecordingWorld({ isTerminal, env }), "out");
     assert.equal(red("x"), isPainted ? "\x1b[31mx\x1b[39m" : "x");
   });
@@ -48,26 +48,26 @@ const errors: readonly { error: unknown; code: number; err: string }[] = [
     error: new TypeError("x is not a function"),
     code: 1,
     err: "postern: error: Unexpected failure: x is not a function\n" +
-      "postern: hint: run it again with --log-level debug and report what it prints\n",
+      "postern: hint: run the command again with --log-level debug and report its output\n",
   },
 ];
 
 for (const { error, code, err } of errors) {
-  Deno.test(`reportError() answers ${code} for "${String(error).split("\n")[0]}"`, async () => {
+  Deno.test(`reportError() returns ${code} for "${String(error).split("\n")[0]}"`, async () => {
     const world = new RecordingWorld();
     assert.equal(await reportError(error, world, { showStack: false }), code);
     assert.deepEqual([world.err, world.out], [err, ""]);
   });
 }
 
-Deno.test("formatValue() writes the same in both formats", async () => {
+Deno.test("formatValue() writes the same value in both formats", async () => {
   const value = { a: [1, "two"], b: undefined, c: null, d: { e: "multi\nline" } };
   const { parse } = await import("yaml");
   assert.deepEqual(parse(await formatValue(value, "yaml")), JSON.parse(await formatValue(value, "json")));
   assert.equal(await formatValue([], "json"), "[]\n");
 });
 
-Deno.test("statusText() shows a door", () => {
+Deno.test("statusText() shows an instance", () => {
   const world = new RecordingWorld();
   const text = statusText({
     version: "1.2.3",
@@ -114,7 +114,7 @@ Deno.test("statusText() shows a door", () => {
   );
 });
 
-Deno.test("statusText() names the clusters that are unknown, and why", () => {
+Deno.test("statusText() names clusters without known networks, and why", () => {
   const world = new RecordingWorld();
   const lab = { type: "kubernetes", state: "idle", dials: 0, failures: 0 } as const;
   const text = statusText({
@@ -136,13 +136,13 @@ Deno.test("statusText() names the clusters that are unknown, and why", () => {
     memory: { resident: 61_000_000 },
   }, world);
   assert.deepEqual(text.split("\n").slice(2, 4), [
-    "  refuses   targets that may be of the cluster of lab: Cannot sign in (sign in)",
-    "            targets that may be of the cluster of slow: it has not answered yet",
+    "  rejects   targets that may belong to the cluster of lab: Cannot sign in (sign in)",
+    "            targets that may belong to the cluster of slow: the API server has not answered yet",
   ]);
   assert.doesNotMatch(text, /cluster of (known|unasked)/);
 });
 
-Deno.test("chainsText() shows every host of a chain, and what would help where it fails", () => {
+Deno.test("chainsText() shows every hop, and a hint for a failing transport", () => {
   const hop = { channels: 0, sessions: 0, reconnects: 0, since: "2025-12-31T23:57:00Z" };
   const text = chainsText([
     { name: "direct", type: "direct", state: "ready", dials: 1, failures: 0 },
@@ -181,7 +181,7 @@ far: add the key to the agent: ssh-add ~/.ssh/id
   );
 });
 
-Deno.test("explanationText() tells the way, what lost, and how each step went", () => {
+Deno.test("explanationText() shows the path, the rules that lost, and each step", () => {
   const text = explanationText({
     target: "db.example.net:5432",
     transport: "inner",
@@ -201,7 +201,7 @@ Deno.test("explanationText() tells the way, what lost, and how each step went", 
     text,
     `db.example.net:5432 goes to inner
   because  rule "db.example.net" (c.yaml:3)
-  way      here > outer (proxy) > inner (proxy http://10.0.0.1:3128) > db.example.net:5432
+  path     here > outer (proxy) > inner (proxy http://10.0.0.1:3128) > db.example.net:5432
 
 LOST          TO     FROM      WHY
 .example.net  outer  c.yaml:4  shorter suffix
@@ -213,7 +213,7 @@ LOST          TO     FROM      WHY
   );
 });
 
-Deno.test("explanationText() tells why a target is refused that may be a cluster's", () => {
+Deno.test("explanationText() shows why a target is rejected that may belong to a cluster", () => {
   const text = explanationText({
     target: "web.shop:80",
     transport: "reject",
@@ -228,7 +228,7 @@ Deno.test("explanationText() tells why a target is refused that may be a cluster
   }, plain);
   assert.equal(
     text,
-    `web.shop:80 is refused
+    `web.shop:80 is rejected
   because  may belong to lab: postern does not know yet what that cluster owns
   reason   Cannot reach web.shop:80: its API server answers 401
   hint     direct: ["web.shop"]
@@ -240,15 +240,15 @@ any   corp  c.yaml:4  a cluster may own it
 });
 
 for (const format of ["json", "yaml"] as const) {
-  Deno.test(`formatValue() gives a terminal nothing to obey as ${format}, and says the same`, async () => {
+  Deno.test(`formatValue() escapes control characters as ${format} and keeps the value`, async () => {
     const value = {
       "\u009bkey": "a\u009b31mb\u007f",
       plain: "a\\u009b",
       list: ["\u202egnp.exe", "\x1b]0;x\x07"],
     };
     const text = await formatValue(value, format);
-    const obeyed = [...text].filter((char) => char !== "\n" && /[\p{Cc}\p{Bidi_Control}]/u.test(char));
-    assert.deepEqual(obeyed, []);
+    const unescaped = [...text].filter((char) => char !== "\n" && /[\p{Cc}\p{Bidi_Control}]/u.test(char));
+    assert.deepEqual(unescaped, []);
     const { parse } = await import("yaml");
     assert.deepEqual(parse(text), value);
   });

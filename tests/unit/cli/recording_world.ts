@@ -8,7 +8,7 @@ export interface RecordingWorldOptions {
   readonly files?: Partial<Files>;
 }
 
-/** A world that keeps what a command says. Only what a test gives it is there; anything else is a failure of the test. */
+/** A world that records a command's output. Using a part that the test did not provide throws. */
 export class RecordingWorld implements World {
   readonly clock = new FakeClock();
   out = "";
@@ -16,7 +16,7 @@ export class RecordingWorld implements World {
   readonly process: World["process"];
   readonly terminal: World["terminal"];
   readonly files: Files;
-  /** Ends the next wait, as Ctrl-C does. */
+  /** Interrupts the command, as Ctrl-C does. */
   interrupt: () => void = () => {};
   readonly #listeners = new Set<object>();
 
@@ -49,28 +49,28 @@ export class RecordingWorld implements World {
     this.files = { ...absent<Files>("files"), ...files };
   }
 
-  /** How many listeners for signals have not been disposed. */
+  /** The number of signal listeners that are not disposed. */
   get listening(): number {
     return this.#listeners.size;
   }
 
   get network(): never {
-    throw new Error("this command has no business with the network");
+    throw new Error("this command must not use the network");
   }
 
   get stores(): never {
-    throw new Error("this command has no business with stores");
+    throw new Error("this command must not use stores");
   }
 
   get places(): never {
-    throw new Error("this command has no business with the directories");
+    throw new Error("this command must not use the directories");
   }
 }
 
 function absent<T extends object>(part: string): T {
   return new Proxy({} as T, {
     get: (_target, name) => {
-      throw new Error(`the test gives no ${part}.${String(name)}`);
+      throw new Error(`the test does not provide ${part}.${String(name)}`);
     },
   });
 }

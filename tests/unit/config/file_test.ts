@@ -12,7 +12,7 @@ const paths: [string, string][] = [
   ["~", "/home/me"],
   ["~/a", "/home/me/a"],
   ["a~", "/etc/postern/a~"],
-  ["${runtime}/door.sock", "/run/user/1/postern/door.sock"],
+  ["${runtime}/postern.sock", "/run/user/1/postern/postern.sock"],
   ["/x/${NAME}.key", "/x/value.key"],
   ["/x/$NAME", "/x/$NAME"],
 ];
@@ -22,7 +22,7 @@ for (const [written, path] of paths) {
   });
 }
 
-Deno.test("file() takes Windows paths", () => {
+Deno.test("file() accepts Windows paths", () => {
   const context = rootContext({ base: "C:\\me\\postern", home: "C:\\me" });
   for (
     const [written, path] of [["a.txt", "C:\\me\\postern\\a.txt"], ["~/x", "C:\\me\\x"], [
@@ -36,15 +36,15 @@ Deno.test("file() takes Windows paths", () => {
 });
 
 const wrongs: [unknown, RegExp][] = [
-  ["", /must be the path of a file/],
-  [1, /must be the path of a file: current value is 1/],
-  ["a\0b", /must be the path of a file/],
-  ["${MISSING}/x", /names \$\{MISSING\}, which is not set/],
-  ["${EMPTY}/x", /names \$\{EMPTY\}, which is not set/],
+  ["", /must be a file path/],
+  [1, /must be a file path: current value is 1/],
+  ["a\0b", /must be a file path/],
+  ["${MISSING}/x", /uses \$\{MISSING\}, which is not set/],
+  ["${EMPTY}/x", /uses \$\{EMPTY\}, which is not set/],
   ["~root/x", /another user's home/],
 ];
 for (const [written, says] of wrongs) {
-  Deno.test(`file() refuses ${JSON.stringify(written)}`, () => {
+  Deno.test(`file() rejects ${JSON.stringify(written)}`, () => {
     const { value, said } = parsed(file(), written);
     assert.equal(value, undefined);
     assert.match(said.join(), says);

@@ -66,7 +66,7 @@ const generated = jsonSchema(everything, { title: "postern", id: "https://exampl
 const validate = new Ajv2020({ allErrors: true, strict: true, strictRequired: false, allowUnionTypes: true })
   .compile(generated);
 
-Deno.test("jsonSchema() and the schema agree on what is right", () => {
+Deno.test("jsonSchema() and the schema accept the same values", () => {
   for (const value of valid) {
     assert.deepEqual(parsed(everything, value).said, [], JSON.stringify(value));
     assert.equal(validate(value), true, `${JSON.stringify(value)}: ${JSON.stringify(validate.errors)}`);
@@ -74,13 +74,13 @@ Deno.test("jsonSchema() and the schema agree on what is right", () => {
 });
 
 for (const value of invalid) {
-  Deno.test(`jsonSchema() and the schema both refuse ${JSON.stringify(value)}`, () => {
+  Deno.test(`jsonSchema() and the schema both reject ${JSON.stringify(value)}`, () => {
     assert.equal(parsed(everything, value).value, undefined);
     assert.equal(validate(value), false);
   });
 }
 
-Deno.test("jsonSchema() carries title, descriptions and defaults as they are written", () => {
+Deno.test("jsonSchema() contains the title, descriptions and written defaults", () => {
   assert.equal(generated.title, "postern");
   assert.equal(generated.$schema, "https://json-schema.org/draft/2020-12/schema");
   const properties = generated.properties as Record<string, Record<string, unknown>>;
@@ -90,7 +90,7 @@ Deno.test("jsonSchema() carries title, descriptions and defaults as they are wri
   assert.equal(properties.number?.default, 3);
 });
 
-Deno.test("jsonSchema() defaults are valid themselves", () => {
+Deno.test("jsonSchema() has valid defaults", () => {
   const properties = generated.properties as Record<string, Record<string, unknown>>;
   for (const [key, { default: value }] of Object.entries(properties)) {
     if (value !== undefined) assert.equal(validate({ [key]: value }), true, key);

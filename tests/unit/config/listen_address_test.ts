@@ -21,8 +21,8 @@ const rights: { written: string; text?: string; sockets: unknown; isLoopback: bo
   { written: "[::ffff:127.0.0.1]:1", sockets: one("::ffff:127.0.0.1", 1), isLoopback: true },
   { written: "192.0.2.1:65535", sockets: one("192.0.2.1", 65535), isLoopback: false },
   {
-    written: "unix:/run/door.sock",
-    sockets: [{ endpoint: { path: "/run/door.sock" }, mayBeMissing: false }],
+    written: "unix:/run/postern.sock",
+    sockets: [{ endpoint: { path: "/run/postern.sock" }, mayBeMissing: false }],
     isLoopback: true,
   },
 ];
@@ -38,20 +38,20 @@ const wrongs: [string, RegExp][] = [
   ["127.0.0.1", /add a port: 127\.0\.0\.1:12000/],
   ["::1", /add a port: \[::1\]:12000/],
   ["::1:12000", /./],
-  ["[::1]", /write 127/],
-  ["[127.0.0.1]:1", /write 127/],
-  ["[localhost]:1", /write 127/],
-  ["[]:1", /write 127/],
-  ["example.com:1", /write 127/],
-  ["127.1:1", /write 127/],
-  ["127.0.0.1:65536", /write 127/],
-  ["127.0.0.1:-1", /write 127/],
-  ["127.0.0.1:", /write 127/],
-  ["", /write 127/],
-  ["unix:", /write 127/],
+  ["[::1]", /for example, 127/],
+  ["[127.0.0.1]:1", /for example, 127/],
+  ["[localhost]:1", /for example, 127/],
+  ["[]:1", /for example, 127/],
+  ["example.com:1", /for example, 127/],
+  ["127.1:1", /for example, 127/],
+  ["127.0.0.1:65536", /for example, 127/],
+  ["127.0.0.1:-1", /for example, 127/],
+  ["127.0.0.1:", /for example, 127/],
+  ["", /for example, 127/],
+  ["unix:", /for example, 127/],
 ];
 for (const [written, hint] of wrongs) {
-  Deno.test(`parseListenAddress() refuses ${JSON.stringify(written)} with a hint`, () => {
+  Deno.test(`parseListenAddress() rejects ${JSON.stringify(written)} with a hint`, () => {
     assert.throws(() => parseListenAddress(written), (error) => {
       assert(error instanceof PosternError);
       assert.equal(error.code, "usage");
@@ -61,7 +61,7 @@ for (const [written, hint] of wrongs) {
   });
 }
 
-Deno.test("listenAddress() reads texts and plain ports, and reports the rest", () => {
+Deno.test("listenAddress() reads strings and ports, and reports other values", () => {
   assert.equal(parsed(listenAddress(), 12000).value?.text, "localhost:12000");
   assert.equal(parsed(listenAddress(), "[::1]:1").value?.text, "[::1]:1");
   assert.match(parsed(listenAddress(), ":1").said.join(), /current value is ":1", name the interface/);
@@ -69,13 +69,13 @@ Deno.test("listenAddress() reads texts and plain ports, and reports the rest", (
   assert.match(parsed(listenAddress(), ["x"]).said.join(), /current value is a list$/);
 });
 
-Deno.test("unixAddress() is reached from this machine only", () => {
+Deno.test("unixAddress() is reachable from this machine only", () => {
   assert.equal(unixAddress("/a").isLoopback, true);
 });
 
-Deno.test("parseListenAddress() tells of a URL without its password", () => {
+Deno.test("parseListenAddress() masks the password of a URL", () => {
   assert.throws(
     () => parseListenAddress("http://me:hunter2@proxy.example:3128"),
-    { message: 'Cannot listen on "http://me:***@proxy.example:3128"' },
+    { message: 'Cannot listen on "http://me:***@proxy.example:3128": invalid address' },
   );
 });

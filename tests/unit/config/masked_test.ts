@@ -27,7 +27,7 @@ const schema = record({
   any: optional(either(url({ schemes: ["http"] }), text())),
 });
 
-Deno.test("masked() hides every secret and keeps the rest", () => {
+Deno.test("masked() masks every secret and keeps other values", () => {
   const written = {
     transports: {
       corp: { proxy: { url: "http://me:hunter2@a:1", password: "hunter2" } },
@@ -49,7 +49,7 @@ Deno.test("masked() hides every secret and keeps the rest", () => {
   });
 });
 
-Deno.test("masked() shows no secret in values of a wrong shape", () => {
+Deno.test("masked() masks secrets in values of a wrong shape", () => {
   const wrongs = [
     { tokens: ["hunter2", { a: "hunter2" }] },
     { keys: "hunter2" },

@@ -27,21 +27,21 @@ async function problemsOf(source: string) {
   return { document, problems: [...document.problems, ...context.problems] };
 }
 
-Deno.test("formatProblems() gives every problem its place, in the order of the file", async () => {
+Deno.test("formatProblems() adds the position to every problem, in the order of the file", async () => {
   const { document, problems } = await problemsOf(
     "proxy: http://me:hunter2@a\nlab:\n  port: 99999\n  hots: x\npassword: 4711\nlab: 1\n",
   );
   assert.deepEqual(formatProblems(problems, document), [
-    "config.yaml:1:8: warning: proxy: has a password inside: put it into a file of its own and name that file",
-    "config.yaml:3:3: lab.host: is missing: must be a text that is not empty",
+    "config.yaml:1:8: warning: proxy: contains a password: move it to a separate file and name that file",
+    "config.yaml:3:3: lab.host: is missing: must be a non-empty string",
     "config.yaml:3:9: lab.port: must be a port from 0 to 65535: current value is 99999",
-    'config.yaml:4:3: lab.hots: is not known here, did you mean "host"?',
-    "config.yaml:5:11: password: must be a text that is not empty: write it in quotes",
-    "config.yaml:6:1: lab: is written twice: keep one of them",
+    'config.yaml:4:3: lab.hots: is not a known key, did you mean "host"?',
+    "config.yaml:5:11: password: must be a non-empty string: quote it",
+    "config.yaml:6:1: lab: is a duplicate key: remove one of them",
   ]);
 });
 
-Deno.test("configError() carries all errors, and says how to go on", async () => {
+Deno.test("configError() lists all errors and has a hint", async () => {
   const { document, problems } = await problemsOf("proxy: http://me:hunter2@a\nlab: { port: -1, host: h }");
   const error = configError(document.name, formatProblems(problems.filter(isError), document));
   assert.equal(error.code, "config");
@@ -52,20 +52,20 @@ Deno.test("configError() carries all errors, and says how to go on", async () =>
   assert.match(error.hint ?? "", /postern config check/);
 });
 
-Deno.test("configError() counts", async () => {
+Deno.test("configError() counts the problems", async () => {
   const { document, problems } = await problemsOf("{}");
   const lines = formatProblems([...problems, ...problems], document);
   assert.match(configError("it", lines).message, /^Cannot use it: 2 problems\n/);
 });
 
-Deno.test("formatProblems() puts problems of the whole file first, without a place", async () => {
+Deno.test("formatProblems() puts problems of the whole file first, without a position", async () => {
   const document = await parseDocument("x".repeat(2_000_001), { name: "big.yaml" });
   assert.deepEqual(formatProblems(document.problems, document), [
-    "big.yaml: the file is over 2 MB: put long lists into a routesFrom file",
+    "big.yaml: the file is over 2 MB: move long lists to a routesFrom file",
   ]);
 });
 
-Deno.test("formatPath() quotes odd keys and shortens long ones", () => {
+Deno.test("formatPath() quotes unusual keys and shortens long ones", () => {
   assert.equal(formatPath(["routes", 3, "to", 0]), "routes[3].to[0]");
   assert.equal(formatPath(["a.b", "c d", "ok-1"]), '"a.b"."c d".ok-1');
   assert.equal(formatPath(["\n"]), '"\\n"');

@@ -30,41 +30,41 @@ const rights: Right[] = [
   { name: "choice()", schema: choice("http", "socks"), values: ["http", "socks"] },
 ];
 for (const { name, schema, values } of rights) {
-  Deno.test(`${name} gives right values unchanged`, () => {
+  Deno.test(`${name} returns valid values unchanged`, () => {
     for (const value of values) assert.deepEqual(parsed(schema, value), { value, said: [] });
   });
 }
 
 const wrongs: { name: string; schema: Schema<unknown>; value: unknown; says: string }[] = [
   {
-    name: "text() of nothing",
+    name: "text() of an empty string",
     schema: text(),
     value: "",
-    says: 'must be a text that is not empty: current value is ""',
+    says: 'must be a non-empty string: current value is ""',
   },
   {
     name: "text() of a number",
     schema: text(),
     value: 10,
-    says: "must be a text that is not empty: current value is 10, write it in quotes",
+    says: "must be a non-empty string: current value is 10, quote it",
   },
   {
     name: "text() of a list",
     schema: text(),
     value: [],
-    says: "must be a text that is not empty: current value is a list",
+    says: "must be a non-empty string: current value is a list",
   },
   {
     name: "text() of null",
     schema: text(),
     value: null,
-    says: "must be a text that is not empty: current value is empty",
+    says: "must be a non-empty string: current value is empty",
   },
   {
     name: "text({max})",
     schema: text({ max: 3 }),
     value: "abcd",
-    says: 'must be a text of 1 to 3 characters: current value is "abcd"',
+    says: 'must be a string of 1 to 3 characters: current value is "abcd"',
   },
   {
     name: "text({pattern, describe})",
@@ -76,13 +76,13 @@ const wrongs: { name: string; schema: Schema<unknown>; value: unknown; says: str
     name: "secret() of a number",
     schema: secret(),
     value: 4711,
-    says: "must be a text that is not empty: write it in quotes",
+    says: "must be a non-empty string: quote it",
   },
   {
     name: "secret() of a mapping",
     schema: secret(),
     value: { a: "hidden" },
-    says: "must be a text that is not empty",
+    says: "must be a non-empty string",
   },
   {
     name: "port()",
@@ -91,10 +91,10 @@ const wrongs: { name: string; schema: Schema<unknown>; value: unknown; says: str
     says: "must be a port from 0 to 65535: current value is 99999",
   },
   {
-    name: "port() of a text",
+    name: "port() of a string",
     schema: port(),
     value: "80",
-    says: 'must be a port from 0 to 65535: current value is "80", write it without quotes',
+    says: 'must be a port from 0 to 65535: current value is "80", remove the quotes',
   },
   {
     name: "integer() of a fraction",
@@ -124,7 +124,7 @@ const wrongs: { name: string; schema: Schema<unknown>; value: unknown; says: str
     name: "duration() without unit",
     schema: duration(),
     value: 30,
-    says: "must be a duration such as 10s or 1m30s: current value is 30, write a unit: 30s",
+    says: "must be a duration such as 10s or 1m30s: current value is 30, add a unit: 30s",
   },
   {
     name: "duration({min, max})",
@@ -140,7 +140,7 @@ const wrongs: { name: string; schema: Schema<unknown>; value: unknown; says: str
   },
 ];
 for (const { name, schema, value, says } of wrongs) {
-  Deno.test(`${name} is refused with what would be right`, () => {
+  Deno.test(`${name} is rejected with a description of valid values`, () => {
     assert.deepEqual(parsed(schema, value), { value: undefined, said: [says] });
   });
 }
@@ -162,7 +162,7 @@ Deno.test("duration() reads all units", () => {
   assert.equal(parsed(duration({ off: true }), "off").value, 0);
 });
 
-Deno.test("parseDuration() refuses what is no duration", () => {
+Deno.test("parseDuration() rejects text that is not a duration", () => {
   for (
     const written of [
       "",
@@ -183,7 +183,7 @@ Deno.test("parseDuration() refuses what is no duration", () => {
   }
 });
 
-Deno.test("formatDuration() is read back by parseDuration()", () => {
+Deno.test("parseDuration() reads the output of formatDuration()", () => {
   for (const ms of [0, 1, 999, 1000, 1001, 59_999, 60_000, 90_000, 3_600_000, 86_400_000]) {
     assert.equal(parseDuration(formatDuration(ms)), ms);
   }

@@ -24,7 +24,7 @@ import {
 } from "../../../src/config/mod.ts";
 import { lazy } from "../../../src/config/modifiers.ts";
 
-/** The place of a document in a made-up world. */
+/** The context of a document in a test world. */
 export function worldContext(): Context {
   const variables: Record<string, string> = { NAME: "value", EMPTY: "" };
   return rootContext({
@@ -35,7 +35,7 @@ export function worldContext(): Context {
   });
 }
 
-/** What a schema makes of a value, and what it says: `path message` for each problem. */
+/** Parses a value; returns the result, and `path message` for each problem. */
 export function parsed<T>(schema: Schema<T>, value: unknown): { value: T | undefined; said: string[] } {
   const context = worldContext();
   const result = schema.parse(value, context);
@@ -51,7 +51,7 @@ interface Group {
 }
 const group: Schema<Group> = record({ name: text(), groups: optional(list(lazy(() => group))) });
 
-/** Every combinator once. */
+/** A schema that uses every combinator. */
 export const everything = record({
   text: optional(text({ min: 2, max: 4 })),
   word: optional(described(choice("http", "socks"), "Which protocol.")),

@@ -16,7 +16,7 @@ import { parsed } from "./schema_cases.ts";
 
 const proxy = url({ schemes: ["http", "https", "socks5"] });
 
-Deno.test("url() takes the named schemes only", () => {
+Deno.test("url() accepts only the given schemes", () => {
   assert.equal(parsed(proxy, "http://proxy.example:3128").value?.port, "3128");
   assert.equal(parsed(proxy, "socks5://[2001:db8::1]:1080").value?.hostname, "[2001:db8::1]");
   for (
@@ -31,10 +31,10 @@ Deno.test("url() takes the named schemes only", () => {
   }
 });
 
-Deno.test("url() warns of a password inside and never shows it", () => {
+Deno.test("url() warns about a password and never shows it", () => {
   const { value, said } = parsed(proxy, "http://me:hunter2@proxy.example");
   assert.equal(value?.password, "hunter2");
-  assert.match(said.join(), /^warning: has a password inside/);
+  assert.match(said.join(), /^warning: contains a password/);
   for (
     const wrong of [
       "ftp://me:hunter2@a",
@@ -48,7 +48,7 @@ Deno.test("url() warns of a password inside and never shows it", () => {
   }
 });
 
-Deno.test("maskedUrl() hides the password and nothing else", () => {
+Deno.test("maskedUrl() masks only the password", () => {
   assert.equal(maskedUrl("http://me:pw@a:1/x"), "http://me:***@a:1/x");
   assert.equal(maskedUrl("http://a:1/x"), "http://a:1/x");
   assert.equal(maskedUrl("http://me@a:1/x"), "http://me@a:1/x");
@@ -58,7 +58,7 @@ Deno.test("maskedUrl() hides the password and nothing else", () => {
 const elsewhere: readonly { name: string; schema: Schema<unknown> }[] = [
   { name: "a mapping", schema: record({ url: url({ schemes: ["http"] }) }) },
   { name: "a list", schema: list(text()) },
-  { name: "a text of a pattern", schema: text({ pattern: /^[a-z]+$/, describe: "a word" }) },
+  { name: "a string with a pattern", schema: text({ pattern: /^[a-z]+$/, describe: "a word" }) },
   { name: "a choice", schema: choice("http", "socks") },
   { name: "an address", schema: listenAddress() },
   { name: "a number", schema: integer() },
@@ -66,11 +66,11 @@ const elsewhere: readonly { name: string; schema: Schema<unknown> }[] = [
   { name: "a flag", schema: flag() },
 ];
 for (const { name, schema } of elsewhere) {
-  Deno.test(`a URL where ${name} belongs is told without its password`, () => {
+  Deno.test(`a message about a URL instead of ${name} masks its password`, () => {
     const { said } = parsed(schema, "http://me:hunter2@proxy.example:3128");
     assert.equal(said.length, 1);
     assert.doesNotMatch(said.join(), /hunter2/);
-    // Neither is what is left of one that is too long to be shown whole.
+    // Also masks the password of a URL that the message shortens.
     assert.doesNotMatch(parsed(schema, `http://me:hunter2${"x".repeat(80)}@a:1`).said.join(), /hunter2/);
   });
 }

@@ -229,6 +229,6 @@ Deno.test("ControlClient limits the size of an answer", async () => {
   const client = new ControlClient(() => Promise.resolve(near), { clock: new FakeClock(), id: "work" });
   await assert.rejects(
     client.status({ signal }),
-    /: Cannot take the answer of instance "work": more than 67108864 bytes$/,
+    /: Cannot read the response from instance "work": more than 67108864 bytes$/,
   );
 });

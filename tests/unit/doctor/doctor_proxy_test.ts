@@ -7,27 +7,27 @@ import { WebServer } from "../../support/web_server.ts";
 const { signal } = new AbortController();
 
 const cases = [
-  { name: "a URL", proxy: "http://192.0.2.1:3128", says: /^ok: it is reached through the proxy$/ },
+  { name: "a URL", proxy: "http://192.0.2.1:3128", says: /^ok: reachable through the proxy$/ },
   {
-    name: "a place without a scheme",
+    name: "an address without a scheme",
     proxy: "192.0.2.1:3128",
-    says: /^ok: it is reached through the proxy$/,
+    says: /^ok: reachable through the proxy$/,
   },
   {
-    name: "a user and a place",
+    name: "a user and an address",
     proxy: "me:s3cret@192.0.2.1:3128",
-    says: /^ok: it is reached through the proxy$/,
+    says: /^ok: reachable through the proxy$/,
   },
   {
-    name: "a door that speaks SOCKS",
+    name: "a SOCKS proxy",
     proxy: "socks5h://192.0.2.1:1080",
-    says: /^skipped: HTTP_PROXY names no HTTP proxy, and only such a one is asked$/,
+    says: /^skipped: HTTP_PROXY is not an HTTP proxy, the only kind that this check supports$/,
   },
-  { name: "nothing", proxy: "", says: /^skipped: no proxy variable is set for it/ },
+  { name: "empty", proxy: "", says: /^skipped: no proxy variable applies/ },
 ];
 
 for (const { name, proxy, says } of cases) {
-  Deno.test(`proxyPathFindings() where HTTP_PROXY is ${name}`, async () => {
+  Deno.test(`proxyPathFindings() when HTTP_PROXY is ${name}`, async () => {
     const world = new MemoryWorld({ env: { HTTP_PROXY: proxy } });
     const { network } = world;
     await using _site = new WebServer(

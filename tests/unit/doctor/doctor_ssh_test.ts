@@ -35,7 +35,7 @@ async function findings(place: MemoryWorld): Promise<Finding[]> {
   return found;
 }
 
-Deno.test("checkConfig() warns of what the ssh configuration asks for, and tells what cannot be used", async () => {
+Deno.test("checkConfig() warns about unsupported ssh options and lists unusable transports", async () => {
   const { errors, warnings, transports } = await checkConfig(world(), {});
   assert.deepEqual(errors, []);
   const start = (line: string) => line.replace(/: (it changes|"no" is).*$/, "");
@@ -48,7 +48,7 @@ Deno.test("checkConfig() warns of what the ssh configuration asks for, and tells
   assert.deepEqual(transports.map(({ name, isUsable }) => [name, isUsable]), [["far", true], ["odd", false]]);
 });
 
-Deno.test("checkConfig() has no word to say of a host that the ssh program serves", async () => {
+Deno.test("checkConfig() does not warn about a host that uses the ssh program", async () => {
   const place = world();
   place.files.put(path, `${text}ssh: { hosts: { odd: { engine: openssh } } }\n`);
   const { warnings, transports } = await checkConfig(place, {});
@@ -56,7 +56,7 @@ Deno.test("checkConfig() has no word to say of a host that the ssh program serve
   assert.ok(!warnings.some((line) => line.includes("KnownHostsCommand")), warnings.join("\n"));
 });
 
-Deno.test("explainFromFiles() knows the hosts of a chain, and why another cannot be used", async () => {
+Deno.test("explainFromFiles() lists the hops of a chain, and why another chain is unusable", async () => {
   const ask = (host: string) =>
     explainFromFiles(world({ files: { [path]: `${text}routes: [{ to: odd.example, via: odd }]\n` } }), {}, {
       target: { host, port: 80 },
@@ -74,7 +74,7 @@ Deno.test("explainFromFiles() knows the hosts of a chain, and why another cannot
   assert.equal(odd?.hint, "use engine: openssh for this host");
 });
 
-Deno.test("doctor() looks at everything that an ssh chain needs", async () => {
+Deno.test("doctor() checks everything that an ssh chain needs", async () => {
   const place = world({
     files: {
       "/home/me/.ssh/known_hosts": `near.example ${keyText("ed25519", 1)}\nbroken line\n`,
@@ -100,7 +100,7 @@ Deno.test("doctor() looks at everything that an ssh chain needs", async () => {
   ]);
 });
 
-Deno.test("doctor() looks for the ssh program where a host needs it", async () => {
+Deno.test("doctor() checks the ssh program when a host needs it", async () => {
   const place = world();
   place.files.put(
     path,

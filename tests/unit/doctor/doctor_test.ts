@@ -14,12 +14,12 @@ async function findings(world: MemoryWorld, id = "default", version = "1.2.3"): 
   return found;
 }
 
-/** `name: state`, or with the detail where it is asked for by name. */
+/** `name: state` of each finding. */
 const brief = (found: readonly Finding[]) => found.map(({ name, state }) => `${name}: ${state}`);
 const detail = (found: readonly Finding[], name: string) =>
   found.filter((one) => one.name === name).map((one) => one.detail).join("\n");
 
-Deno.test("doctor() finds nothing wrong where nothing is", async () => {
+Deno.test("doctor() finds no problem in a valid setup", async () => {
   const found = await findings(new MemoryWorld({ files: { [path]: basic } }));
   assert.deepEqual(brief(found), [
     "configuration: ok",
@@ -32,20 +32,20 @@ Deno.test("doctor() finds nothing wrong where nothing is", async () => {
   ]);
 });
 
-Deno.test("doctor() knows the ports of the running door from those of others", async () => {
+Deno.test("doctor() distinguishes the ports of the running instance from other ports", async () => {
   const world = new MemoryWorld({ files: { [path]: "listen: { mixed: 127.0.0.1:1 }\n" } });
   const instance = await startInstance(world);
   world.network.listen({ host: "127.0.0.1", port: 2 });
   world.files.put(path, basic);
   const found = await findings(world);
-  assert.equal(detail(found, "address 127.0.0.1:1"), "the running door has it");
+  assert.equal(detail(found, "address 127.0.0.1:1"), "used by the running instance");
   assert.match(detail(found, "address 127.0.0.1:2"), /in use/);
   assert.match(detail(found, 'instance "default"'), /^ready, version 1\.2\.3, pid 4711/);
   world.kill("SIGTERM");
   await instance.ended;
 });
 
-Deno.test("doctor() tells that a door is still of the version before", async () => {
+Deno.test("doctor() reports that an instance runs an older version", async () => {
   const world = new MemoryWorld({ files: { [path]: "listen: { mixed: 127.0.0.1:1 }\n" } });
   const instance = await startInstance(world);
   const ofInstance = (found: readonly Finding[]) => found.find(({ name }) => name === 'instance "default"');
@@ -53,14 +53,14 @@ Deno.test("doctor() tells that a door is still of the version before", async () 
     name: 'instance "default"',
     state: "warning",
     detail: "ready, version 1.2.3, pid 4711",
-    hint: "this postern is 1.3.0: end the door, and start it again",
+    hint: "this postern is 1.3.0: restart the instance",
   });
   assert.equal(ofInstance(await findings(world))?.state, "ok");
   world.kill("SIGTERM");
   await instance.ended;
 });
 
-Deno.test("doctor() names another door of ours that has a port", async () => {
+Deno.test("doctor() names another instance that uses a port", async () => {
   const locks = { "/run/me": "", "/run/me/default.lock": "" };
   const world = new MemoryWorld({ files: { [path]: "listen: { mixed: 127.0.0.1:1 }\n", ...locks } });
   const instance = await startInstance(world);
@@ -75,7 +75,7 @@ Deno.test("doctor() names another door of ours that has a port", async () => {
   await instance.ended;
 });
 
-Deno.test("doctor() asks for exit code 4 where the configuration cannot be read at all", async () => {
+Deno.test("doctor() returns exit code 4 if the configuration cannot be read", async () => {
   const found = await findings(new MemoryWorld({ env: { POSTERN_CONFIG: "/gone.yaml" } }));
   assert.deepEqual(found.filter(({ exit }) => exit !== undefined).map(({ name, exit }) => [name, exit]), [
     ["configuration", 4],
@@ -96,7 +96,7 @@ const troubles = [
     failed: ["configuration"],
   },
   {
-    name: "a password file that is missing",
+    name: "a missing password file",
     prepare: (world: MemoryWorld) =>
       world.files.put(path, "listen: { auth: { users: [{ name: a, passwordFile: /pw }] } }\n"),
     failed: ["configuration"],
@@ -109,7 +109,7 @@ const troubles = [
     failed: ["directory for sockets"],
   },
   {
-    name: "a control socket that may not be used",
+    name: "a control socket without access",
     prepare: (world: MemoryWorld) => {
       world.files.put("/run/me/default.sock", "");
       world.network.faults.set("/run/me/default.sock", new PosternError("not_allowed", "Cannot connect"));
@@ -117,13 +117,13 @@ const troubles = [
     failed: ['instance "default"'],
   },
   {
-    name: "a clock of long ago",
+    name: "a wrong clock",
     prepare: (world: MemoryWorld) => world.clock.jumpDate(-40 * 365 * 86_400_000),
     failed: ["clock"],
   },
 ];
 for (const { name, prepare, failed } of troubles) {
-  Deno.test(`doctor() goes on after ${name}`, async () => {
+  Deno.test(`doctor() continues after ${name}`, async () => {
     const world = new MemoryWorld({ files: { [path]: basic } });
     prepare(world);
     const found = await findings(world);
@@ -132,17 +132,17 @@ for (const { name, prepare, failed } of troubles) {
   });
 }
 
-Deno.test("doctor() makes a finding of an id that cannot be", async () => {
+Deno.test("doctor() reports an invalid id as a finding", async () => {
   const found = await findings(new MemoryWorld({ files: { [path]: basic } }), "a/b");
   assert.match(detail(found, 'instance "a/b"'), /Cannot use "a\/b" as the id/);
 });
 
-Deno.test("doctor() tells where proxy variables lead, without their password", async () => {
+Deno.test("doctor() shows the targets of proxy variables, without passwords", async () => {
   const env = { http_proxy: "http://me:secret@proxy.example:3128", ALL_PROXY: "::nonsense::" };
   const found = await findings(new MemoryWorld({ files: { [path]: basic }, env }));
   assert.match(
     detail(found, "proxy variables"),
-    /^http_proxy leads to proxy\.example:3128, which is not this door\nALL_PROXY is not a URL$/,
+    /^http_proxy names proxy\.example:3128, which is not this instance\nALL_PROXY is not a URL$/,
   );
   assert.ok(!JSON.stringify(found).includes("secret"));
 });
@@ -157,17 +157,17 @@ const leads = [
   { listen: "127.0.0.1:12000", value: "http://127.0.0.1:12001", isOurs: false },
 ];
 for (const { listen, value, isOurs } of leads) {
-  Deno.test(`doctor() knows whether ${value} is the door on ${listen}`, async () => {
+  Deno.test(`doctor() recognizes whether ${value} is the instance on ${listen}`, async () => {
     const files = { [path]: `listen: { mixed: ${listen} }\n` };
     const world = new MemoryWorld({ files, env: { http_proxy: value } });
     const instance = await startInstance(world);
-    assert.equal(detail(await findings(world), "proxy variables").endsWith("leads to this door"), isOurs);
+    assert.equal(detail(await findings(world), "proxy variables").endsWith("names this instance"), isOurs);
     world.kill("SIGTERM");
     await instance.ended;
   });
 }
 
-Deno.test("doctor() looks at both halves of a DNS port, and at files that lead to nobody", async () => {
+Deno.test("doctor() checks a DNS port for UDP and TCP, and files with a dead DNS server", async () => {
   const resolved = "/etc/systemd/resolved.conf.d/postern.conf";
   const applied = "# Written by postern dns --apply. postern dns --undo takes it away.\n" +
     "[Resolve]\nDNS=127.0.0.1:53\nDomains=~corp.example\n";
@@ -180,17 +180,20 @@ Deno.test("doctor() looks at both halves of a DNS port, and at files that lead t
   const found = await findings(world);
   assert.equal(detail(found, "DNS on 127.0.0.1:53"), "free for UDP and TCP");
   assert.match(detail(found, "DNS on 127.0.0.1:54"), /127\.0\.0\.1:54 for UDP: address in use/);
-  assert.equal(detail(found, "system's DNS"), `${resolved} leads to 127.0.0.1:53, where nobody answers`);
+  assert.equal(
+    detail(found, "system's DNS"),
+    `${resolved} sends queries to 127.0.0.1:53, which does not answer`,
+  );
   const instance = await startInstance(world, { config: path }).catch((error) => error);
   assert(
     instance instanceof PosternError && /for UDP/.test(instance.message),
-    "the same keeps a door from starting",
+    "the same problem prevents an instance from starting",
   );
   world.files.put(path, "listen: { mixed: 127.0.0.1:1, dns: 127.0.0.1:53 }\ndefault: direct\n");
   const running = await startInstance(world, { config: path });
   const later = await findings(world);
-  assert.equal(detail(later, "DNS on 127.0.0.1:53"), "the running door has it");
-  assert.equal(detail(later, "system's DNS"), `${resolved} leads to 127.0.0.1:53 for 1 domains`);
+  assert.equal(detail(later, "DNS on 127.0.0.1:53"), "used by the running instance");
+  assert.equal(detail(later, "system's DNS"), `${resolved} sends 1 domain to 127.0.0.1:53`);
   world.kill("SIGTERM");
   await running.ended;
 });

@@ -3,7 +3,7 @@ import { bootstrapManifests, environmentFile } from "../../../src/egress/mod.ts"
 
 const status = { httpProxy: "http://p:1", httpsProxy: "", noProxy: ".svc,a.test" };
 
-Deno.test("bootstrapManifests() has the proxy with spec and status, its CA, and the merged bundle", () => {
+Deno.test("bootstrapManifests() returns the proxy with spec and status, its CA, and the merged bundle", () => {
   const spec = { httpProxy: "http://p:1", trustedCA: { name: "user-ca-bundle" } };
   const manifests = bootstrapManifests({ spec, status, trustBundle: "ours", merged: "ours and theirs" });
   assert.deepEqual(manifests, [
@@ -23,7 +23,7 @@ Deno.test("bootstrapManifests() has the proxy with spec and status, its CA, and 
   ]);
 });
 
-Deno.test("environmentFile() leaves empty variables out, and quotes what systemd would take apart", () => {
+Deno.test("environmentFile() omits empty variables and quotes values for systemd", () => {
   assert.equal(environmentFile(status), "HTTP_PROXY=http://p:1\nNO_PROXY=.svc,a.test\n");
   assert.equal(
     environmentFile({ httpProxy: "http://u:a$b'c%20@p", httpsProxy: "", noProxy: "*" }),

@@ -10,24 +10,24 @@ const broken = "-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----";
 
 const refused = [
   { name: "an empty text", text: "", reason: "Empty" },
-  { name: "blanks", text: " \n\t\n", reason: "Blank" },
+  { name: "only whitespace", text: " \n\t\n", reason: "Blank" },
   { name: "no certificate", text: "hello\n", reason: "NoCertificate" },
-  { name: "a key alone", text: key, reason: "NoCertificate" },
-  { name: "a broken certificate", text: `${ca}\n${broken}\n`, reason: "BrokenCertificate" },
-  { name: "a certificate cut off", text: ca.slice(0, -40), reason: "BrokenCertificate" },
-  { name: "two blocks glued together", text: ca + ca, reason: "BrokenCertificate" },
-  { name: "bytes behind a certificate", text: withBytesBehind(ca), reason: "BrokenCertificate" },
-  { name: "more than a ConfigMap takes", text: "x".repeat(configMapLimit + 1), reason: "TooLarge" },
+  { name: "only a private key", text: key, reason: "NoCertificate" },
+  { name: "a malformed certificate", text: `${ca}\n${broken}\n`, reason: "BrokenCertificate" },
+  { name: "a truncated certificate", text: ca.slice(0, -40), reason: "BrokenCertificate" },
+  { name: "two blocks without a line break between them", text: ca + ca, reason: "BrokenCertificate" },
+  { name: "bytes after the certificate", text: withBytesBehind(ca), reason: "BrokenCertificate" },
+  { name: "a text larger than a ConfigMap", text: "x".repeat(configMapLimit + 1), reason: "TooLarge" },
 ];
 for (const { name, text, reason } of refused) {
-  Deno.test(`readCaBundle() refuses ${name}: ${reason}`, async () => {
+  Deno.test(`readCaBundle() rejects ${name}: ${reason}`, async () => {
     const { certificates, problems } = await readCaBundle(text, { now });
     assert.deepEqual(problems.map((problem) => problem.reason), [reason]);
     if (reason !== "BrokenCertificate") assert.deepEqual(certificates, []);
   });
 }
 
-Deno.test("bundleTextOf() tells a missing key", () => {
+Deno.test("bundleTextOf() reports a missing key", () => {
   for (
     const map of [undefined, {}, { data: {} }, { data: { "ca.crt": ca } }, { data: { "ca-bundle.crt": 1 } }]
   ) {
@@ -38,51 +38,56 @@ Deno.test("bundleTextOf() tells a missing key", () => {
   assert.deepEqual(bundleTextOf({ data: { "ca-bundle.crt": ca } }), { text: ca });
 });
 
-Deno.test("readCaBundle() drops a key and comments, with a warning that does not quote the key", async () => {
+Deno.test("readCaBundle() drops a private key and comments; its warning does not quote the key", async () => {
   const { certificates, problems, warnings } = await readCaBundle(`# ours\n${key}\nsome words\n${ca}\n`, {
     now,
   });
   assert.deepEqual(problems, []);
   assert.equal(certificates.length, 1);
   assert.equal(warnings.length, 1);
-  assert.match(warnings[0] ?? "", /^line 2: a private key is left out/);
+  assert.match(warnings[0] ?? "", /^line 2: skipped a private key/);
   const merged = mergedBundle(certificates, []);
   assert.ok("text" in merged);
   assert.doesNotMatch(merged.text, /PRIVATE|ours|words/);
 });
 
-Deno.test("readCaBundle() finds the certificate behind a key without its end", async () => {
+Deno.test("readCaBundle() finds a certificate after a truncated private key", async () => {
   const { certificates, problems, warnings } = await readCaBundle(`${key.slice(0, 60)}\n${ca}\n`, { now });
   assert.deepEqual(problems, []);
   assert.equal(certificates.length, 1);
   assert.match(warnings[0] ?? "", /private key/);
 });
 
-Deno.test("readCaBundle() passes over a certificate with fields, as clients do", async () => {
+Deno.test("readCaBundle() skips a certificate with PEM headers, as clients do", async () => {
   const [first = "", ...rest] = ca.split("\n");
   const withFields = [first, "Proc-Type: 4,ENCRYPTED", "", ...rest].join("\n");
   const { certificates, warnings } = await readCaBundle(`${withFields}\n${testTls.server.cert}`, { now });
   assert.equal(certificates.length, 1);
-  assert.match(warnings[0] ?? "", /fields before its bytes/);
+  assert.match(warnings[0] ?? "", /with PEM headers/);
 });
 
 const doubtful = [
-  { name: "an expired one", text: ca, now: "2200-01-01", says: /^line 1: "postern test CA" has expired/ },
   {
-    name: "one of the future",
+    name: "an expired certificate",
+    text: ca,
+    now: "2200-01-01",
+    says: /^line 1: "postern test CA" expired on/,
+  },
+  {
+    name: "a certificate that is not valid yet",
     text: ca,
     now: "1990-01-01",
     says: /^line 1: "postern test CA" is not valid before/,
   },
   {
-    name: "one that is no CA",
+    name: "a certificate that is not a CA",
     text: testTls.server.cert,
     now: "2030-01-01",
-    says: /"postern test server" is no CA/,
+    says: /"postern test server" is not a CA certificate/,
   },
 ];
 for (const { name, text, now, says } of doubtful) {
-  Deno.test(`readCaBundle() takes ${name} with a warning`, async () => {
+  Deno.test(`readCaBundle() accepts ${name} with a warning`, async () => {
     const { certificates, problems, warnings } = await readCaBundle(text, { now: new Date(now) });
     assert.deepEqual(problems, []);
     assert.equal(certificates.length, 1);
@@ -91,7 +96,7 @@ for (const { name, text, now, says } of doubtful) {
   });
 }
 
-Deno.test("mergedBundle() joins a text without a final newline", async () => {
+Deno.test("mergedBundle() joins texts without a final newline", async () => {
   const user = await readCaBundle(ca, { now });
   const system = await readSystemBundle([testTls.client.cert, testTls.server.cert]);
   const merged = mergedBundle(user.certificates, system);
@@ -102,7 +107,7 @@ Deno.test("mergedBundle() joins a text without a final newline", async () => {
   assert.equal(again.certificates.length, 3);
 });
 
-Deno.test("mergedBundle() has a certificate once, the user's first", async () => {
+Deno.test("mergedBundle() drops duplicates and puts the user's certificates first", async () => {
   const user = await readCaBundle(`${ca}\r\n${ca.replaceAll("\n", "\r\n")}\n`, { now });
   const system = await readSystemBundle([`${testTls.server.cert}\n${testTls.ca}`, "junk", broken]);
   const merged = mergedBundle(user.certificates, system);
@@ -111,13 +116,13 @@ Deno.test("mergedBundle() has a certificate once, the user's first", async () =>
   assert.ok(merged.text.startsWith(ca));
 });
 
-Deno.test("mergedBundle() of no user's certificates is the system's", async () => {
+Deno.test("mergedBundle() without user certificates returns the system's", async () => {
   const system = await readSystemBundle([testTls.ca]);
   const merged = mergedBundle([], system);
   assert.deepEqual(merged, { text: testTls.ca, count: 1 });
 });
 
-Deno.test("mergedBundle() refuses more than a ConfigMap takes", () => {
+Deno.test("mergedBundle() rejects a bundle larger than a ConfigMap", () => {
   const many = Array.from({ length: 800 }, (_, index) => ({
     base64: `${index}`.padStart(1500, "A"),
     subject: "x",
@@ -127,13 +132,13 @@ Deno.test("mergedBundle() refuses more than a ConfigMap takes", () => {
   assert.equal(merged.problem.reason, "TooLarge");
 });
 
-Deno.test("readCaBundle() reads a bundle of 1 MiB, and tells of 20 findings of many", async () => {
+Deno.test("readCaBundle() reads a bundle of 1 MiB and reports the first 20 findings", async () => {
   const copies = Math.floor(configMapLimit / (key.length + 1)) - 1;
   const text = `${`${key}\n`.repeat(copies)}${ca}\n`;
   const { certificates, warnings } = await readCaBundle(text.slice(-configMapLimit), { now });
   assert.equal(certificates.length, 1);
   assert.equal(warnings.length, 21);
-  assert.match(warnings[20] ?? "", /more findings/);
+  assert.match(warnings[20] ?? "", /similar findings/);
 });
 
 function withBytesBehind(pem: string): string {

@@ -6,23 +6,27 @@ interface Row {
   readonly id: string;
   readonly spec: ProxySpec;
   readonly options?: CheckOptions;
-  /** `field reason` of each. */
+  /** Each as `field reason`. */
   readonly problems?: readonly string[];
   readonly warnings?: readonly string[];
 }
 
 const inside = ["172.30.0.0/16", "10.128.0.0/14", "fd01::/48", "100.64.0.0/16"];
 const rows: readonly Row[] = [
-  { id: "takes an empty spec", spec: {} },
-  { id: "refuses a list alone", spec: { noProxy: "a.com" }, problems: ["noProxy ProxyMissing"] },
+  { id: "accepts an empty spec", spec: {} },
   {
-    id: "refuses https:// as httpProxy",
+    id: "rejects a noProxy list without a proxy",
+    spec: { noProxy: "a.com" },
+    problems: ["noProxy ProxyMissing"],
+  },
+  {
+    id: "rejects https:// as httpProxy",
     spec: { httpProxy: "https://p" },
     problems: ["httpProxy SchemeNotAllowed"],
   },
-  { id: "takes httpsProxy alone, of http://", spec: { httpsProxy: "http://p" } },
+  { id: "accepts only an httpsProxy, with http://", spec: { httpsProxy: "http://p" } },
   {
-    id: "reports every bad field",
+    id: "reports every invalid field",
     spec: {
       httpProxy: "p",
       httpsProxy: "https://",
@@ -37,41 +41,41 @@ const rows: readonly Row[] = [
       "readinessEndpoints.0 EndpointMalformed",
     ],
   },
-  { id: "takes blanks around items", spec: { httpProxy: "http://p", noProxy: "a.com, b.com" } },
+  { id: "accepts spaces around items", spec: { httpProxy: "http://p", noProxy: "a.com, b.com" } },
   {
-    id: "takes * with a warning",
+    id: "accepts * with a warning",
     spec: { httpProxy: "http://p", noProxy: "*" },
     warnings: ["noProxy EverythingDirect"],
   },
   {
-    id: "warns of what matches nothing",
+    id: "warns about an item that matches nothing",
     spec: { httpProxy: "http://p", noProxy: "999.999.999.999" },
     warnings: ["noProxy MatchesNothing"],
   },
   {
-    id: "refuses a URL without a host",
+    id: "rejects a URL without a host",
     spec: { httpProxy: "http://" },
     problems: ["httpProxy HostMissing"],
   },
   ...["10.129.0.1", "172.30.4.4", "100.64.3.2"].map((address) => ({
-    id: `refuses a proxy at ${address}, inside of the cluster`,
+    id: `rejects a proxy at ${address}, inside the cluster`,
     spec: { httpProxy: `http://${address}:3128` },
     options: { clusterNetworks: inside },
     problems: ["httpProxy ProxyInsideCluster"],
   })),
   {
-    id: "refuses an IPv6 proxy inside of the cluster",
+    id: "rejects an IPv6 proxy inside the cluster",
     spec: { httpsProxy: "http://[fd01::9]:3128" },
     options: { clusterNetworks: inside },
     problems: ["httpsProxy ProxyInsideCluster"],
   },
   {
-    id: "takes a proxy outside",
+    id: "accepts a proxy outside the cluster",
     spec: { httpProxy: "http://10.0.0.1:3128" },
     options: { clusterNetworks: inside },
   },
   {
-    id: "warns of a proxy that its own list names",
+    id: "warns about a proxy that noProxy lists",
     spec: {
       httpProxy: "http://proxy.corp.test:3128",
       httpsProxy: "http://10.1.1.1:1",
@@ -80,12 +84,12 @@ const rows: readonly Row[] = [
     warnings: ["httpProxy ProxyListed", "httpsProxy ProxyListed"],
   },
   {
-    id: "refuses an http endpoint that no proxy would carry",
+    id: "rejects an http endpoint without httpProxy",
     spec: { httpsProxy: "http://p", readinessEndpoints: ["http://a.test", "https://a.test"] },
     problems: ["readinessEndpoints.0 EndpointWithoutProxy"],
   },
   {
-    id: "warns of an endpoint in the list",
+    id: "warns about an endpoint that noProxy lists",
     spec: {
       httpProxy: "http://p",
       noProxy: "a.test",
@@ -98,7 +102,7 @@ const rows: readonly Row[] = [
     ],
   },
   {
-    id: "warns of endpoints without any proxy",
+    id: "warns about endpoints without a proxy",
     spec: { readinessEndpoints: ["http://a.test"] },
     warnings: ["readinessEndpoints NeverProbed"],
   },
@@ -114,7 +118,7 @@ for (const { id, spec, options, problems = [], warnings = [] } of rows) {
   });
 }
 
-Deno.test("readProxySpec() names every field of another type", () => {
+Deno.test("readProxySpec() reports every field with a wrong type", () => {
   const { spec, problems } = readProxySpec({
     httpProxy: 1,
     httpsProxy: null,
@@ -131,7 +135,7 @@ Deno.test("readProxySpec() names every field of another type", () => {
   ]);
 });
 
-Deno.test("readProxySpec() takes an empty CA name for none", () => {
+Deno.test("readProxySpec() treats an empty CA name as none", () => {
   assert.deepEqual(readProxySpec({ trustedCA: { name: "" } }), { spec: {}, problems: [] });
   assert.deepEqual(readProxySpec({ trustedCA: { name: "ca" } }).spec, { trustedCA: { name: "ca" } });
   assert.deepEqual(readProxySpec(undefined), { spec: {}, problems: [] });

@@ -44,7 +44,7 @@ const refused: readonly (readonly [url: string, reason: string, field?: ProxyFie
   ["ftp://p", "SchemeNotAllowed", "httpsProxy"],
 ];
 for (const [url, reason, field = "httpProxy"] of refused) {
-  Deno.test(`checkProxyUrl() refuses ${JSON.stringify(url)} as ${field}: ${reason}`, () => {
+  Deno.test(`checkProxyUrl() rejects ${JSON.stringify(url)} as ${field}: ${reason}`, () => {
     const checked = checkProxyUrl(url, field);
     assert.ok("problem" in checked, JSON.stringify(checked));
     assert.equal(checked.problem.reason, reason);
@@ -52,13 +52,13 @@ for (const [url, reason, field = "httpProxy"] of refused) {
   });
 }
 
-Deno.test("checkProxyUrl() takes user and password apart and decodes them", () => {
+Deno.test("checkProxyUrl() splits and decodes user and password", () => {
   const checked = checkProxyUrl("http://me:p%23%40s:s@p:1", "httpProxy");
   assert.ok("place" in checked);
   assert.deepEqual(checked.place.credentials, { user: "me", password: "p#@s:s" });
 });
 
-Deno.test("checkProxyUrl() warns of a colon without a port", () => {
+Deno.test("checkProxyUrl() warns about a colon without a port", () => {
   const checked = checkProxyUrl("http://p:", "httpProxy");
   assert.ok("place" in checked);
   assert.deepEqual(checked.warnings.map(({ reason }) => reason), ["ClientsDisagree"]);
@@ -67,7 +67,7 @@ Deno.test("checkProxyUrl() warns of a colon without a port", () => {
 for (
   const url of ["http://me:hunter2", "me:hunter2@p:1", "http://me:hunter2@p:99999", "http://me:hun#ter2@p"]
 ) {
-  Deno.test(`checkProxyUrl() quotes no password of ${url.replace(/hunter2|hun#ter2/, "…")}`, () => {
+  Deno.test(`checkProxyUrl() does not quote the password of ${url.replace(/hunter2|hun#ter2/, "…")}`, () => {
     assert.doesNotMatch(JSON.stringify(checkProxyUrl(url, "httpProxy")), /hun/);
   });
 }

@@ -7,13 +7,13 @@ function configMap(label: unknown, data?: Record<string, string>) {
 }
 
 for (const label of ["True", "yes", "", "1", true, undefined]) {
-  Deno.test(`bundleInjection() does nothing for the label ${JSON.stringify(label)}`, () => {
+  Deno.test(`bundleInjection() ignores the label ${JSON.stringify(label)}`, () => {
     assert.equal(wantsBundle(configMap(label)), false);
     assert.equal(bundleInjection(configMap(label), "bundle"), undefined);
   });
 }
 
-Deno.test("bundleInjection() applies its own key and no other", () => {
+Deno.test("bundleInjection() applies only its own key", () => {
   assert.deepEqual(bundleInjection(configMap("true", { other: "x", "ca-bundle.crt": "old" }), "new"), {
     apiVersion: "v1",
     kind: "ConfigMap",
@@ -22,11 +22,11 @@ Deno.test("bundleInjection() applies its own key and no other", () => {
   });
 });
 
-Deno.test("bundleInjection() has nothing to do where the bundle is the same", () => {
+Deno.test("bundleInjection() returns nothing for an unchanged bundle", () => {
   assert.equal(bundleInjection(configMap("true", { "ca-bundle.crt": "same" }), "same"), undefined);
 });
 
-Deno.test("bundleInjection() leaves the key of a map that asks no more", () => {
+Deno.test("bundleInjection() keeps the key when the label is gone", () => {
   const { metadata: { labels: _labels, ...metadata }, ...map } = configMap("true", {
     "ca-bundle.crt": "old",
   });
@@ -34,7 +34,7 @@ Deno.test("bundleInjection() leaves the key of a map that asks no more", () => {
 });
 
 for (const value of [undefined, null, 1, [], {}, { metadata: { labels: "x" } }]) {
-  Deno.test(`bundleInjection() takes ${JSON.stringify(value)}`, () => {
+  Deno.test(`bundleInjection() ignores ${JSON.stringify(value)}`, () => {
     assert.equal(bundleInjection(value, "bundle"), undefined);
   });
 }

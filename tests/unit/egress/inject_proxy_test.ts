@@ -37,22 +37,22 @@ function workload(
   };
 }
 
-/** The variables of each container by its name. */
+/** The variables of each container by name. */
 function envs(object: unknown): Record<string, unknown> {
   const { spec } = (object as ReturnType<typeof workload>).spec.template;
   const all = [...spec.containers, ...(spec.initContainers ?? [])];
   return Object.fromEntries(all.map(({ name, env }, index) => [`${index}-${name}`, env ?? []]));
 }
 
-Deno.test("injectProxy() gives variables to the named container only", () => {
+Deno.test("injectProxy() sets variables only in the named container", () => {
   const before = workload("foo", [{ name: "foo", image: "i" }, { name: "bar" }]);
   const { object, isChanged } = injectProxy(before, status);
   assert.ok(isChanged);
   assert.deepEqual(envs(object), { "0-foo": variables, "1-bar": [] });
-  assert.deepEqual(envs(before), { "0-foo": [], "1-bar": [] }, "what was given is left as it was");
+  assert.deepEqual(envs(before), { "0-foo": [], "1-bar": [] }, "the input stays unchanged");
 });
 
-Deno.test("injectProxy() gives them to an init container of that name too", () => {
+Deno.test("injectProxy() also sets them in an init container with that name", () => {
   const { object } = injectProxy(
     workload("foo", [{ name: "foo" }], [{ name: "foo" }, { name: "x" }]),
     status,
@@ -66,22 +66,22 @@ Deno.test("injectProxy() trims the names", () => {
   assert.deepEqual(envs(object), { "0-foo": variables, "1-bar": variables });
 });
 
-Deno.test("injectProxy() refuses an unknown container while there is a proxy, and changes nothing", () => {
+Deno.test("injectProxy() rejects an unknown container while there is a proxy, and changes nothing", () => {
   const before = workload("foo,nowhere", [{ name: "foo" }]);
   const { object, isChanged, problems } = injectProxy(before, status);
   assert.equal(object, before);
   assert.equal(isChanged, false);
-  assert.match(problems.join(), /names "nowhere", which is no container/);
+  assert.match(problems.join(), /names "nowhere", but the pod has no such container/);
 });
 
-Deno.test("injectProxy() warns of an unknown container while there is none", () => {
+Deno.test("injectProxy() warns about an unknown container while there is no proxy", () => {
   const { isChanged, problems, warnings } = injectProxy(workload("nowhere", [{ name: "foo" }]), none);
   assert.equal(isChanged, false);
   assert.deepEqual(problems, []);
   assert.equal(warnings.length, 1);
 });
 
-Deno.test("injectProxy() replaces what is there, once, and keeps its place", () => {
+Deno.test("injectProxy() replaces an existing variable once, at its position", () => {
   const env = [
     { name: "A", value: "$(HTTP_PROXY)" },
     { name: "HTTP_PROXY", valueFrom: { secretKeyRef: { name: "s", key: "k" } } },
@@ -92,7 +92,7 @@ Deno.test("injectProxy() replaces what is there, once, and keeps its place", () 
   assert.deepEqual(envs(object)["0-foo"], [env[0], variables[0], env[2], variables[1], variables[2]]);
 });
 
-Deno.test("injectProxy() leaves an empty variable out", () => {
+Deno.test("injectProxy() omits an empty variable", () => {
   const { object } = injectProxy(workload("foo", [{ name: "foo" }]), { ...status, httpProxy: "" });
   assert.deepEqual(envs(object)["0-foo"], variables.slice(1));
 });
@@ -104,7 +104,7 @@ Deno.test("injectProxy() changes nothing the second time", () => {
   assert.equal(second.isChanged, false);
 });
 
-Deno.test("injectProxy() takes back exactly what it put in", () => {
+Deno.test("injectProxy() removes only its own variables", () => {
   const own = { name: "HTTP_PROXY", value: "their own" };
   const before = workload("foo", [{ name: "foo" }, { name: "bar", env: [own] }]);
   const { object: injected } = injectProxy(before, status);
@@ -113,7 +113,7 @@ Deno.test("injectProxy() takes back exactly what it put in", () => {
   assert.deepEqual(object, before);
 });
 
-Deno.test("injectProxy() takes them out of a container that is named no more", () => {
+Deno.test("injectProxy() removes variables from a container that is no longer named", () => {
   const { object: injected } = injectProxy(workload("foo,bar", [{ name: "foo" }, { name: "bar" }]), status);
   const mapping = injected as ReturnType<typeof workload>;
   const annotations = { ...mapping.metadata.annotations, "config.openshift.io/inject-proxy": "bar" };
@@ -121,7 +121,7 @@ Deno.test("injectProxy() takes them out of a container that is named no more", (
   assert.deepEqual(envs(object), { "0-foo": [], "1-bar": variables });
 });
 
-Deno.test("injectProxy() keeps Kubernetes from expanding a password", () => {
+Deno.test("injectProxy() escapes dollars so that Kubernetes does not expand a password", () => {
   const { object } = injectProxy(workload("foo", [{ name: "foo" }]), {
     ...status,
     httpProxy: "http://u:$(A)$$b$c@p",

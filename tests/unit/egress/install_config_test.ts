@@ -11,7 +11,7 @@ import { testTls } from "../../support/tls_files.ts";
 const proxy = { httpProxy: "http://proxy.test:3128" };
 const cluster = { baseDomain: "example.com", metadata: { name: "c" } };
 
-Deno.test("readInstallConfig() knows the list before there is a cluster", () => {
+Deno.test("readInstallConfig() provides the facts for the no-proxy list before the cluster exists", () => {
   const { spec, facts } = readInstallConfig({
     ...cluster,
     proxy: { ...proxy, noProxy: "corp.test" },
@@ -20,7 +20,7 @@ Deno.test("readInstallConfig() knows the list before there is a cluster", () => 
       machineNetwork: [{ cidr: "10.0.0.0/16" }, { cidr: "192.168.7.0/24" }, { cidr: "fd00::/64" }],
     },
   });
-  // As in the cluster, with the networks that the installer takes by itself.
+  // Equals the list in the cluster, with the installer's default networks.
   assert.equal(
     mergedNoProxy(spec.noProxy ?? "", automaticNoProxy(facts).entries),
     ".cluster.local,.svc,.us-west-2.compute.internal,10.0.0.0/16,10.128.0.0/14,127.0.0.1,169.254.169.254," +
@@ -38,7 +38,7 @@ const platforms = [
   [{ novel: {} }, "novel"],
 ] as const;
 for (const [platform, name] of platforms) {
-  Deno.test(`readInstallConfig() takes ${JSON.stringify(platform)} for ${name}`, () => {
+  Deno.test(`readInstallConfig() maps ${JSON.stringify(platform)} to ${name}`, () => {
     const { facts } = readInstallConfig({ ...cluster, platform });
     assert.equal(facts.infrastructure.platform, name);
     assert.deepEqual(automaticNoProxy(facts).problems, []);
@@ -46,7 +46,7 @@ for (const [platform, name] of platforms) {
 }
 
 for (const address of ["10.128.0.9", "172.30.0.9", "100.64.0.9", "[fd98::9]"]) {
-  Deno.test(`a proxy at ${address} is inside of the cluster that is to be`, () => {
+  Deno.test(`a proxy at ${address} is inside the future cluster`, () => {
     const { spec, clusterNetworks } = readInstallConfig({
       ...cluster,
       proxy: { httpProxy: `http://${address}:3128` },
@@ -69,7 +69,7 @@ for (const { name, config, wires } of wired) {
   });
 }
 
-Deno.test("readCaBundle() refuses text behind the last block where the installer does", async () => {
+Deno.test("readCaBundle() rejects text after the last block where the installer does", async () => {
   const now = new Date("2030-01-01");
   const text = `${testTls.ca}words\n`;
   assert.deepEqual((await readCaBundle(text, { now })).problems, []);
@@ -82,7 +82,7 @@ Deno.test("readCaBundle() refuses text behind the last block where the installer
 });
 
 for (const value of [undefined, null, 1, [], { proxy: 1, networking: 2, platform: [], metadata: "x" }]) {
-  Deno.test(`readInstallConfig() takes ${JSON.stringify(value)}`, () => {
+  Deno.test(`readInstallConfig() accepts ${JSON.stringify(value)}`, () => {
     const { facts, clusterNetworks } = readInstallConfig(value);
     assert.equal(facts.infrastructure.internalApi, "");
     assert.deepEqual(clusterNetworks, ["10.128.0.0/14", "172.30.0.0/16", "100.64.0.0/16", "fd98::/64"]);

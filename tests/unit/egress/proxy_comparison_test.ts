@@ -16,28 +16,29 @@ const rows = [
     listed: true,
     direct: 503,
     proxied: 200,
-    problem: /lists it, but .* through the proxy only: .*answered 503/,
-    hint: /take it out/,
+    problem: /lists it, but .* only through the proxy: .*answered 503/,
+    hint: /remove it from/,
   },
   {
     listed: false,
     direct: 200,
     proxied: 403,
-    problem: /does not list it, but .* directly only: .*answered 403/,
+    problem: /does not list it, but .* only directly: .*answered 403/,
     hint: /add it/,
   },
   {
     listed: true,
     direct: 302,
     proxied: 404,
-    problem: /lists it, and it is reached neither way: directly, it answered 302/,
+    problem: /lists it, but it is unreachable with and without the proxy: directly, it answered 302/,
     hint: undefined,
   },
   {
     listed: false,
     direct: 404,
     proxied: 407,
-    problem: /does not list it, and it is reached neither way: through the proxy, it answered 407/,
+    problem:
+      /does not list it, and it is unreachable with and without the proxy: through the proxy, it answered 407/,
     hint: undefined,
   },
 ] as const;
@@ -73,7 +74,7 @@ for (const { listed, direct, proxied, problem, hint } of rows) {
   });
 }
 
-Deno.test("compareWithProxy() says nothing where no proxy would be asked", async () => {
+Deno.test("compareWithProxy() returns nothing when no proxy applies", async () => {
   const network = new MemoryNetwork();
   const status = { httpProxy: "http://proxy.test", httpsProxy: "", noProxy: "" };
   const parts = { clock: new FakeClock(), network };

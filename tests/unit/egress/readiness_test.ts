@@ -7,7 +7,7 @@ import { FakeClock } from "../../support/fake_clock.ts";
 import { MemoryNetwork } from "../../support/memory_network.ts";
 import { type TornAnswer, type WebAnswer, type WebRequest, WebServer } from "../../support/web_server.ts";
 
-/** A proxy of the memory network that answers for the whole web. */
+/** A proxy on the memory network that responds for every site. */
 class Site implements AsyncDisposable {
   readonly clock = new FakeClock();
   readonly network = new MemoryNetwork();
@@ -23,7 +23,7 @@ class Site implements AsyncDisposable {
     let isDone = false;
     void probing.finally(() => isDone = true);
     while (true) {
-      // The client is loaded when it is first needed, which no microtask waits for.
+      // The client module loads on first use, which microtasks do not await.
       for (let turn = 0; turn < 20 && !isDone; turn++) await new Promise((resolve) => setTimeout(resolve));
       if (isDone) return await probing;
       await this.clock.advance(1000);
@@ -47,17 +47,17 @@ const answers: readonly { id: string; answer: WebAnswer; ready: boolean; says?: 
     id: "407",
     answer: { status: 407 },
     ready: false,
-    says: /answered 407: the proxy wants another user/,
+    says: /answered 407: the proxy rejected the user/,
   },
   { id: "500", answer: { status: 500 }, ready: false, says: /answered 500$/ },
   {
-    id: "a redirect to no web address",
+    id: "a redirect to an ftp URL",
     answer: { status: 302, fields: [["Location", "ftp://a.test/"]] },
     ready: false,
-    says: /leads to no web address/,
+    says: /the Location is not an http or https URL/,
   },
   {
-    id: "a proxy that says nothing HTTP",
+    id: "a proxy that does not speak HTTP",
     answer: new TextEncoder().encode("SSH-2.0-x\r\n\r\n"),
     ready: false,
     says: /Cannot/,
@@ -74,7 +74,7 @@ for (const { id, answer, ready, says } of answers) {
   });
 }
 
-Deno.test("probeEndpoints() tells the proxy the whole URL", async () => {
+Deno.test("probeEndpoints() sends the whole URL to the proxy", async () => {
   await using site = new Site(() => ({}));
   await site.probe({ ...one, httpProxy: "http://me:p%40ss@proxy.test:3128" });
   const [request] = site.server.requests;
@@ -83,7 +83,7 @@ Deno.test("probeEndpoints() tells the proxy the whole URL", async () => {
   assert.equal(request?.fields.get("proxy-authorization"), `Basic ${btoa("me:p@ss")}`);
 });
 
-Deno.test("a redirect that ends in 404 fails, with the last URL and its code", async () => {
+Deno.test("a redirect to a 404 fails with the last URL and its status", async () => {
   await using site = new Site(({ url }) =>
     url.pathname === "/ready" ? { status: 302, fields: [["Location", "/gone"]] } : { status: 404 }
   );
@@ -92,23 +92,23 @@ Deno.test("a redirect that ends in 404 fails, with the last URL and its code", a
   assert.equal(result?.failure, "http://a.test/gone answered 404");
 });
 
-Deno.test("a proxy that redirects for ever fails after ten of them", async () => {
+Deno.test("a proxy that redirects forever fails after ten redirects", async () => {
   await using site = new Site(() => ({ status: 307, fields: [["Location", "/again"]] }));
   const [result] = await site.probe(one, { attempts: 1 });
-  assert.match(result?.failure ?? "", /redirects more than 10 times/);
+  assert.match(result?.failure ?? "", /more than 10 redirects/);
   assert.equal(site.server.requests.length, 11);
 });
 
-Deno.test("a proxy that accepts and stays silent fails within three times the timeout and two pauses", async () => {
+Deno.test("a proxy that accepts and never responds fails after three timeouts and two pauses", async () => {
   await using site = new Site(() => "silent");
   const [result] = await site.probe(one);
   assert.deepEqual([result?.isReady, result?.attempts, result?.ms], [false, 3, 32_000]);
-  assert.match(result?.failure ?? "", /none within 10 s/);
+  assert.match(result?.failure ?? "", /timeout after 10 s/);
   assert.equal(site.network.open, 0);
 });
 
 for (const sent of ["", "HTTP/1.1 2", "HTTP/1.1 200 OK\r\nContent-Length: 5\r\n"]) {
-  Deno.test(`a proxy that resets behind ${JSON.stringify(sent)} fails, and is asked again`, async () => {
+  Deno.test(`a proxy that resets after ${JSON.stringify(sent)} fails and is retried`, async () => {
     let count = 0;
     await using site = new Site(() =>
       ++count < 3 ? { torn: new TextEncoder().encode(sent) } : { status: 200 }
@@ -123,7 +123,7 @@ for (const sent of ["", "HTTP/1.1 2", "HTTP/1.1 200 OK\r\nContent-Length: 5\r\n"
   });
 }
 
-Deno.test("a proxy that resets in the middle of its answer to CONNECT fails", async () => {
+Deno.test("a proxy that resets during its CONNECT response fails", async () => {
   await using site = new Site(() => ({ torn: new TextEncoder().encode("HTTP/1.1 200 Connec") }));
   const [result] = await site.probe({ httpsProxy: proxy, readinessEndpoints: ["https://a.test/"] });
   assert.deepEqual([result?.isReady, result?.attempts], [false, 3]);
@@ -131,21 +131,21 @@ Deno.test("a proxy that resets in the middle of its answer to CONNECT fails", as
   assert.equal(site.network.open, 0);
 });
 
-Deno.test("a proxy that does not answer at all fails as well", async () => {
+Deno.test("an unreachable proxy fails", async () => {
   await using site = new Site(() => ({}));
   site.network.faults.set("192.0.2.1", "silent");
   const [result] = await site.probe(one, { timeout: 2000, attempts: 2 });
   assert.deepEqual([result?.isReady, result?.attempts, result?.ms], [false, 2, 5000]);
 });
 
-Deno.test("two failures, then 200: three attempts, and ready", async () => {
+Deno.test("two failures, then 200: ready after three attempts", async () => {
   let count = 0;
   await using site = new Site(() => ({ status: ++count < 3 ? 503 : 200 }));
   const [result] = await site.probe(one);
   assert.deepEqual([result?.isReady, result?.attempts, result?.status, result?.ms], [true, 3, 200, 2000]);
 });
 
-Deno.test("every endpoint is asked, and told of in order", async () => {
+Deno.test("probeEndpoints() probes every endpoint and returns the results in order", async () => {
   await using site = new Site(({ url }) => ({ status: url.hostname.startsWith("bad") ? 500 : 200 }));
   const names = Array.from({ length: 30 }, (_, index) => `${index % 3 === 0 ? "bad" : "good"}${index}.test`);
   const results = await site.probe({
@@ -158,7 +158,7 @@ Deno.test("every endpoint is asked, and told of in order", async () => {
   );
 });
 
-Deno.test("an endpoint that noProxy lists is asked through the proxy all the same", async () => {
+Deno.test("probeEndpoints() also probes an endpoint in noProxy through the proxy", async () => {
   await using site = new Site(() => ({}));
   const [result] = await site.probe({
     ...one,
@@ -169,7 +169,7 @@ Deno.test("an endpoint that noProxy lists is asked through the proxy all the sam
   assert.deepEqual(site.server.requests.map(({ url }) => url.hostname).sort(), ["a.test", "localhost"]);
 });
 
-Deno.test("no result holds a password", async () => {
+Deno.test("no result contains a password", async () => {
   await using site = new Site(() => "silent");
   site.network.faults.set(
     "192.0.2.1",
@@ -193,7 +193,7 @@ Deno.test("an https endpoint goes through httpsProxy, with TLS to the proxy and 
   }, { ca: "PEM", attempts: 1 });
   assert.match(
     result?.failure ?? "",
-    /^Cannot sign in at the proxy proxy\.test:3128: it refused the user name or the password \(407\)/,
+    /^Cannot sign in at the proxy proxy\.test:3128: it rejected the user name or password \(407\)/,
   );
   assert.deepEqual(site.network.secured.map(({ serverName, ca }) => [serverName, ca]), [[
     "proxy.test",
@@ -202,7 +202,7 @@ Deno.test("an https endpoint goes through httpsProxy, with TLS to the proxy and 
   assert.equal(site.network.open, 0);
 });
 
-Deno.test("probeEndpoints() ends with its signal", async () => {
+Deno.test("probeEndpoints() stops when its signal aborts", async () => {
   await using site = new Site(() => "silent");
   const controller = new AbortController();
   const probing = probeEndpoints(one, site, { signal: controller.signal });
@@ -211,7 +211,7 @@ Deno.test("probeEndpoints() ends with its signal", async () => {
   assert.equal(site.network.open, 0);
 });
 
-Deno.test("probeEndpoints() of no endpoints has no results", async () => {
+Deno.test("probeEndpoints() without endpoints returns no results", async () => {
   await using site = new Site(() => ({}));
   assert.deepEqual(await site.probe({ httpProxy: proxy }), []);
 });

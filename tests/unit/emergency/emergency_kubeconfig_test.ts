@@ -194,7 +194,7 @@ const refused: {
     name: "a token in a file",
     text: written({ user: { tokenFile: "/etc/shadow" } }),
     code: "not_allowed",
-    says: /tokenFile is not known here/,
+    says: /tokenFile is not a known key/,
   },
 ];
 for (const { name, text, cluster: known = cluster, code = "protocol", says } of refused) {

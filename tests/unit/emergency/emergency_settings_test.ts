@@ -64,7 +64,7 @@ const wrong: { readonly name: string; readonly value: unknown; readonly says: Re
   {
     name: "a key in the place of its file",
     value: { buckets: [{ ...bucket, secretKey: "x" }] },
-    says: /^buckets\[0\]\.secretKey is not known here/,
+    says: /^buckets\[0\]\.secretKey is not a known key/,
   },
   {
     name: "a Passbolt without TLS",

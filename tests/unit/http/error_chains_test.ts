@@ -22,7 +22,7 @@ import { repeatsCannot } from "../../support/one_cause.ts";
 const { signal } = new AbortController();
 const target = { host: "web.example", port: 443 };
 
-/** A network of which every connection fails as the system fails; or its TLS, where `tls` is the code for that. */
+/** A network whose connections all fail like the system's, or whose TLS fails with the code `tls`. */
 class Broken extends MemoryNetwork {
   readonly #code: string;
   readonly #tls: string | undefined;
@@ -52,41 +52,41 @@ class Broken extends MemoryNetwork {
   }
 }
 
-interface Way {
+interface NetworkPath {
   readonly network: Broken;
-  /** Straight unless a chain goes through another transport. */
+  /** Direct unless a chain goes through another transport. */
   readonly dialer: Dialer;
 }
 
-function parts({ network, dialer }: Way) {
+function parts({ network, dialer }: NetworkPath) {
   return { network, dialer, files: new MemoryFiles(), clock: new FakeClock() };
 }
 
-const direct = ({ network }: Pick<Way, "network">): Dialer => {
+const direct = ({ network }: Pick<NetworkPath, "network">): Dialer => {
   const straight = new Direct({ network, clock: new FakeClock() });
   return (target, options) => straight.dial(target, options);
 };
 
-const proxy = (way: Way, host: string) =>
-  new UpstreamProxy({ scheme: "http", host, port: 3128 }, { ...parts(way), name: "corp" });
+const proxy = (path: NetworkPath, host: string) =>
+  new UpstreamProxy({ scheme: "http", host, port: 3128 }, { ...parts(path), name: "corp" });
 
-const konnectivity = (way: Way, mode: "grpc" | "http-connect", host = "localhost") =>
-  new Konnectivity({ mode, server: { target: { host, port: 8090 } } }, { ...parts(way), name: "tunnel" });
+const konnectivity = (path: NetworkPath, mode: "grpc" | "http-connect", host = "localhost") =>
+  new Konnectivity({ mode, server: { target: { host, port: 8090 } } }, { ...parts(path), name: "tunnel" });
 
-async function askApi(way: Way): Promise<unknown> {
-  const { files, ...more } = parts(way);
+async function askApi(path: NetworkPath): Promise<unknown> {
+  const { files, ...more } = parts(path);
   files.put("/kube/config", kubeconfigOf({ server: "https://api.lab:6443", user: { token: "secret" } }));
   const context = (await readKubeConfig(files, ["/kube/config"])).context("lab");
-  const process = { run: () => Promise.reject(new Error("this test runs no program")) };
-  await using client = new KubeClient(context, { ...more, files, process, dial: way.dialer });
+  const process = { run: () => Promise.reject(new Error("unexpected program")) };
+  await using client = new KubeClient(context, { ...more, files, process, dial: path.dialer });
   return await client.json({ path: "/" }, { signal });
 }
 
-async function askSsh(way: Way): Promise<unknown> {
+async function askSsh(path: NetworkPath): Promise<unknown> {
   const host: Partial<SshHost> = { alias: "jump1", hostName: "api.lab", port: 22, addressFamily: "inet" };
   const clock = new FakeClock();
-  const reach = reachingThrough(way.dialer, {
-    network: way.network,
+  const reach = reachingThrough(path.dialer, {
+    network: path.network,
     services: { clock, runCommand: undefined },
     isStraight: true,
   });
@@ -104,14 +104,14 @@ const chains: readonly {
   readonly name: string;
   readonly fails: string;
   readonly tls?: string;
-  readonly ask: (way: Way) => Promise<unknown>;
+  readonly ask: (path: NetworkPath) => Promise<unknown>;
   readonly code: PosternError["code"];
   readonly says: string;
-  /** What the log adds: what the system has said, where it says more. */
+  /** The additional text of the log: the system's error. */
   readonly adds?: string;
 }[] = [
   {
-    name: "a name of this machine",
+    name: "localhost",
     fails: "ECONNREFUSED",
     ask: ({ dialer }) => dialer({ host: "localhost", port: 8090 }, { signal }),
     code: "refused",
@@ -125,19 +125,19 @@ const chains: readonly {
     says: "Cannot reach api.lab:443: no way to that network (192.0.2.7, 2001:db8::7)",
   },
   ...(["grpc", "http-connect"] as const).map((mode) => ({
-    name: `a Konnectivity server in the mode ${mode}`,
+    name: `a Konnectivity server in ${mode} mode`,
     fails: "ECONNREFUSED",
-    ask: (way: Way) => konnectivity(way, mode).dial(target, { signal }),
+    ask: (path: NetworkPath) => konnectivity(path, mode).dial(target, { signal }),
     code: "unreachable" as const,
     says: "Cannot reach the Konnectivity server localhost:8090: connection refused",
   })),
   {
     name: "a Konnectivity server behind a proxy",
     fails: "ETIMEDOUT",
-    ask: (way) => {
-      const corp = proxy(way, "proxy.corp");
+    ask: (path) => {
+      const corp = proxy(path, "proxy.corp");
       const dialer: Dialer = (to, options) => corp.dial(to, options);
-      return konnectivity({ ...way, dialer }, "grpc", "k.lab").dial(target, { signal });
+      return konnectivity({ ...path, dialer }, "grpc", "k.lab").dial(target, { signal });
     },
     code: "timeout",
     says:
@@ -145,16 +145,16 @@ const chains: readonly {
       "no answer (192.0.2.8)",
   },
   {
-    name: "a proxy by its name",
+    name: "a proxy with a name",
     fails: "ECONNREFUSED",
-    ask: (way) => proxy(way, "proxy.corp").dial(target, { signal }),
+    ask: (path) => proxy(path, "proxy.corp").dial(target, { signal }),
     code: "unreachable",
     says: 'Cannot reach the proxy "corp" (proxy.corp:3128): connection refused (192.0.2.8)',
   },
   {
-    name: "a proxy by its address",
+    name: "a proxy with an address",
     fails: "EHOSTUNREACH",
-    ask: (way) => proxy(way, "192.0.2.8").dial(target, { signal }),
+    ask: (path) => proxy(path, "192.0.2.8").dial(target, { signal }),
     code: "unreachable",
     says: 'Cannot reach the proxy "corp" (192.0.2.8:3128): no way to that host',
   },
@@ -167,7 +167,7 @@ const chains: readonly {
       "connection refused (192.0.2.7, 2001:db8::7)",
   },
   {
-    name: "an API server with a certificate that is not trusted",
+    name: "an API server with an untrusted certificate",
     fails: "",
     tls: "SELF_SIGNED_CERT_IN_CHAIN",
     ask: askApi,
@@ -188,9 +188,9 @@ const chains: readonly {
   {
     name: "an API server behind a proxy",
     fails: "ECONNREFUSED",
-    ask: (way) => {
-      const corp = proxy(way, "proxy.corp");
-      return askApi({ ...way, dialer: (to, options) => corp.dial(to, options) });
+    ask: (path) => {
+      const corp = proxy(path, "proxy.corp");
+      return askApi({ ...path, dialer: (to, options) => corp.dial(to, options) });
     },
     code: "unreachable",
     says: 'Cannot reach the API server of the cluster "lab" (api.lab:6443): ' +
@@ -215,17 +215,17 @@ const chains: readonly {
   {
     name: "a name that does not exist",
     fails: "ECONNREFUSED",
-    ask: (way) => proxy(way, "nowhere.test").dial(target, { signal }),
+    ask: (path) => proxy(path, "nowhere.test").dial(target, { signal }),
     code: "unreachable",
     says: 'Cannot reach the proxy "corp" (nowhere.test:3128): no such name',
   },
 ];
 
 for (const { name, fails, tls, ask, code, says, adds = "" } of chains) {
-  Deno.test(`a failure is told once behind ${name}`, async () => {
+  Deno.test(`a failure is reported once: ${name}`, async () => {
     const network = new Broken(fails, tls);
     const error = await ask({ network, dialer: direct({ network }) })
-      .then(() => assert.fail("it did not fail"), (error: unknown) => error);
+      .then(() => assert.fail("expected a failure"), (error: unknown) => error);
     assert.ok(error instanceof PosternError, String(error));
     assert.deepEqual([error.code, error.message, describe(error)], [code, says, says + adds]);
     assert.equal(exitCode(error), code === "auth" ? 5 : 6);
@@ -233,7 +233,7 @@ for (const { name, fails, tls, ask, code, says, adds = "" } of chains) {
   });
 }
 
-Deno.test("repeatsCannot() finds a cause that stands in a message as it is", () => {
+Deno.test("repeatsCannot() finds a cause that a message repeats verbatim", () => {
   assert.ok(repeatsCannot("postern: error: Cannot reach a: Cannot reach b: connection refused"));
   assert.ok(!repeatsCannot("Cannot reach a: cannot reach b: no answer\nCannot reach c"));
 });

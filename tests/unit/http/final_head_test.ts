@@ -11,12 +11,12 @@ const switching = "HTTP/1.1 101 Switching Protocols\r\nUpgrade: x\r\n\r\n";
 for (
   const [name, text, status, interim] of [
     ["alone", final, 204, 0],
-    ["behind one interim response", hint + final, 204, 1],
-    ["behind as many as there may be", hint.repeat(16) + final, 204, 16],
-    ["that changes the protocol", hint + switching, 101, 1],
+    ["after one interim response", hint + final, 204, 1],
+    ["after the maximum number of interim responses", hint.repeat(16) + final, 204, 16],
+    ["that switches protocols", hint + switching, 101, 1],
   ] as const
 ) {
-  Deno.test(`readFinalHead() reads a final head ${name}, byte by byte, and leaves what follows`, async () => {
+  Deno.test(`readFinalHead() reads a final head ${name}, byte by byte, and leaves the rest`, async () => {
     const [near, far] = memoryPair();
     const messages = new Messages(near);
     const seen: number[] = [];
@@ -40,17 +40,17 @@ for (
     ],
   ] as const
 ) {
-  Deno.test(`readFinalHead() refuses ${name}`, async () => {
+  Deno.test(`readFinalHead() rejects ${name}`, async () => {
     const [near, far] = memoryPair({ capacity: 100_000 });
     await far.write(bytes(text + final));
     await assert.rejects(readFinalHead(new Messages(near), { from: "it" }), {
       status: 502,
-      message: "Cannot read the answer: too many 1xx responses",
+      message: "Cannot read the response: too many 1xx responses",
     });
   });
 }
 
-Deno.test("readFinalHead() says who closed the connection without an answer", async () => {
+Deno.test("readFinalHead() names the peer that closed the connection without a response", async () => {
   for (const [closed, code] of [[undefined, "unreachable"], ["protocol", "protocol"]] as const) {
     const [near, far] = memoryPair();
     await far.write(bytes(hint));
@@ -58,7 +58,7 @@ Deno.test("readFinalHead() says who closed the connection without an answer", as
     await assert.rejects(readFinalHead(new Messages(near), { from: "the proxy", closed }), {
       code,
       detail: "reset",
-      message: "Cannot read the answer of the proxy: it closed the connection",
+      message: "Cannot read the response from the proxy: it closed the connection",
     });
   }
 });

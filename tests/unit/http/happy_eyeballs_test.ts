@@ -10,31 +10,31 @@ const four = (count: number) => Array.from({ length: count }, (_, at) => `192.0.
 
 for (
   const { name, given, wanted } of [
-    { name: "one family as it is", given: four(3), wanted: four(3) },
+    { name: "a single family unchanged", given: four(3), wanted: four(3) },
     {
-      name: "IPv6 first when the resolver has it first",
+      name: "IPv6 first when the resolver returns it first",
       given: [...six(1), ...four(1)],
       wanted: [...six(1), ...four(1)],
     },
     {
-      name: "IPv4 first when the resolver has it first",
+      name: "IPv4 first when the resolver returns it first",
       given: [...four(1), ...six(1)],
       wanted: [...four(1), ...six(1)],
     },
     {
-      name: "families in turn",
+      name: "alternating families",
       given: [...six(3), ...four(2)],
       wanted: ["2001:db8::1", "192.0.2.1", "2001:db8::2", "192.0.2.2", "2001:db8::3"],
     },
     {
-      name: "more of the second family at the end",
+      name: "remaining addresses of the second family at the end",
       given: ["192.0.2.1", ...six(3)],
       wanted: ["192.0.2.1", ...six(3)],
     },
     { name: "nothing", given: [], wanted: [] },
   ]
 ) {
-  Deno.test(`interleaved() gives ${name}`, () => assert.deepEqual(interleaved(given), wanted));
+  Deno.test(`interleaved() returns ${name}`, () => assert.deepEqual(interleaved(given), wanted));
 }
 
 const reasons: Partial<Record<ErrorCode, string>> = {
@@ -43,7 +43,7 @@ const reasons: Partial<Record<ErrorCode, string>> = {
   timeout: "no answer",
 };
 
-/** A race whose attempts a test answers one by one. */
+/** A race whose attempts the test completes one by one. */
 class Arena {
   readonly clock = new FakeClock();
   readonly stop = new AbortController();
@@ -79,7 +79,7 @@ class Arena {
   }
 }
 
-Deno.test("firstConnected() starts the next address after 250 ms and not before", async () => {
+Deno.test("firstConnected() starts the next address after 250 ms, not earlier", async () => {
   const arena = new Arena();
   const race = arena.race(["a::1", "b"]);
   await arena.clock.advance(249);
@@ -98,7 +98,7 @@ Deno.test("firstConnected() starts the next address at once when one fails", asy
   await arena.clock.advance(100);
   await arena.fail("a::1", "refused");
   assert.deepEqual(arena.started, ["a::1", "b"]);
-  // The delay begins anew with each attempt.
+  // The delay restarts with each attempt.
   await arena.clock.advance(249);
   assert.deepEqual(arena.started, ["a::1", "b"]);
   await arena.clock.advance(1);
@@ -117,7 +117,7 @@ Deno.test("firstConnected() keeps a slow first address in the race", async () =>
   assert.deepEqual(arena.stopped, ["b"]);
 });
 
-Deno.test("firstConnected() closes a connection that comes too late", async () => {
+Deno.test("firstConnected() closes a late connection", async () => {
   const clock = new FakeClock();
   const late = Promise.withResolvers<Conn>();
   const [winner] = memoryPair();
@@ -135,7 +135,7 @@ Deno.test("firstConnected() closes a connection that comes too late", async () =
   assert.equal(winner.isClosed, false);
 });
 
-Deno.test("firstConnected() stops every attempt when the signal ends, and fails with its reason", async () => {
+Deno.test("firstConnected() stops every attempt when the signal aborts, and throws its reason", async () => {
   const arena = new Arena();
   const race = arena.race(["a::1", "b", "c"]);
   await arena.clock.advance(250);
@@ -149,14 +149,14 @@ Deno.test("firstConnected() stops every attempt when the signal ends, and fails 
   assert.equal(arena.clock.waiting, 0);
 });
 
-Deno.test("firstConnected() starts nothing for a signal that has ended", async () => {
+Deno.test("firstConnected() starts nothing for an aborted signal", async () => {
   const arena = new Arena();
   arena.stop.abort(new Error("enough"));
   await assert.rejects(arena.race(["a::1"]), /enough/);
   assert.deepEqual(arena.started, []);
 });
 
-Deno.test("firstConnected() needs no clock for one address, and fails with the reason of its signal", async () => {
+Deno.test("firstConnected() needs no clock for one address, and throws the signal's reason", async () => {
   const arena = new Arena();
   const race = arena.race(["a::1"]);
   assert.equal(arena.clock.waiting, 0);
@@ -196,7 +196,7 @@ const failures: { codes: ErrorCode[]; code: ErrorCode; says: string }[] = [
   },
 ];
 for (const { codes, code, says } of failures) {
-  Deno.test(`firstConnected() tells ${code} of ${codes.join(", ")}`, async () => {
+  Deno.test(`firstConnected() reports ${code} for ${codes.join(", ")}`, async () => {
     const arena = new Arena();
     const addresses = codes.map((_, at) => at === 0 ? "a::1" : `b${at + 1}`);
     const race = arena.race(addresses);
@@ -207,11 +207,11 @@ for (const { codes, code, says } of failures) {
   });
 }
 
-Deno.test("firstConnected() tells of a loop as if the address itself had been asked for", async () => {
+Deno.test("firstConnected() reports a loop like a dial to the address itself", async () => {
   for (const addresses of [["a::1"], ["a::1", "b"]]) {
     const loop = new PosternError("not_allowed", "Cannot connect to a::1: a loop", {
       detail: "loop",
-      hint: "ask for something else",
+      hint: "dial another target",
     });
     const connect = (address: string) =>
       Promise.reject(address === "a::1" ? loop : new PosternError("refused", "no"));
@@ -221,7 +221,7 @@ Deno.test("firstConnected() tells of a loop as if the address itself had been as
   }
 });
 
-Deno.test("firstConnected() keeps the hint of the failure it tells", async () => {
+Deno.test("firstConnected() keeps the hint of the reported failure", async () => {
   const failure = new PosternError("not_allowed", "Cannot reach it", { hint: "allow it" });
   const { signal } = new AbortController();
   const options = { clock: new FakeClock(), signal, name: "localhost", port: 1 };
@@ -230,7 +230,7 @@ Deno.test("firstConnected() keeps the hint of the failure it tells", async () =>
   });
 });
 
-Deno.test("firstConnected() names no address of this machine where all of them failed alike", async () => {
+Deno.test("firstConnected() omits this machine's addresses when all failed for the same reason", async () => {
   const { signal } = new AbortController();
   const reached = (name: string, reasons: Readonly<Record<string, string>>) =>
     firstConnected(

@@ -6,7 +6,7 @@ import { memoryPair } from "../../support/memory_conn.ts";
 
 const mebi = 1024 * 1024;
 
-Deno.test("copyBody() moves a large body in large pieces, and waits in a small buffer again", async () => {
+Deno.test("copyBody() copies a large body in large pieces, then shrinks its buffer", async () => {
   const [near, far] = memoryPair({ capacity: mebi });
   await near.write(new Uint8Array(mebi));
   const messages = new Messages(far);
@@ -27,7 +27,7 @@ Deno.test("copyBody() moves a large body in large pieces, and waits in a small b
   assert.equal(messages.pending.length, 512);
 });
 
-Deno.test("copyBody() reads no more when what it gave is not taken", async () => {
+Deno.test("copyBody() stops reading while the writer is blocked", async () => {
   const [near, far] = memoryPair({ capacity: 4096 });
   const sent = near.write(new Uint8Array(65536));
   const failure = new Error("full");

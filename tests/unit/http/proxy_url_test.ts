@@ -18,7 +18,7 @@ const cases: readonly { url: string; is: ProxySettings | undefined }[] = [
   { url: "proxy.example:3128", is: undefined },
 ];
 for (const { url, is } of cases) {
-  Deno.test(`proxyOfUrl() ${is ? "reads" : "takes for no proxy"} ${url}`, () => {
+  Deno.test(`proxyOfUrl() ${is ? "reads" : "rejects"} ${url}`, () => {
     assert.deepEqual(proxyOfUrl(url), is);
   });
 }

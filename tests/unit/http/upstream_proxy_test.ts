@@ -31,7 +31,7 @@ function proxyOver(
   });
 }
 
-/** A server that answers its first client as it is told. */
+/** A server with a scripted response to its first client. */
 function scripted(
   network: MemoryNetwork,
   script: (conn: Conn, messages: Messages) => Promise<void>,
@@ -52,7 +52,7 @@ function scripted(
   };
 }
 
-/** An HTTP proxy that gives one answer. */
+/** An HTTP proxy with one response. */
 function answering(network: MemoryNetwork, answer: string): AsyncDisposable {
   return scripted(network, async (conn, messages) => {
     await messages.read(decodeRequestHead);
@@ -60,7 +60,7 @@ function answering(network: MemoryNetwork, answer: string): AsyncDisposable {
   });
 }
 
-/** A SOCKS5 proxy that lets everyone in and gives one answer. */
+/** A SOCKS5 proxy without authentication and with one response. */
 function replying(network: MemoryNetwork, reply: readonly number[]): AsyncDisposable {
   return scripted(network, async (conn, messages) => {
     await messages.read(decodeSocks5Greeting);
@@ -70,7 +70,7 @@ function replying(network: MemoryNetwork, reply: readonly number[]): AsyncDispos
   });
 }
 
-Deno.test("Proxy.dial() asks an HTTP proxy in the form of the RFC", async () => {
+Deno.test("UpstreamProxy.dial() sends an HTTP proxy the CONNECT request of the RFC", async () => {
   const network = new MemoryNetwork();
   let seen = "";
   await using _server = scripted(network, async (conn) => {
@@ -97,12 +97,12 @@ const httpAnswers: { answer: string; code: ErrorCode; says: RegExp }[] = [
   {
     answer: "407 Proxy Authentication Required\r\n",
     code: "auth",
-    says: /^Cannot sign in at the proxy "corp".*wants a user name/,
+    says: /^Cannot sign in at the proxy "corp".*requires a user name/,
   },
   {
     answer: "407 Who\r\nProxy-Authenticate: Negotiate\r\nProxy-Authenticate: NTLM\r\n",
     code: "auth",
-    says: /wants Negotiate or NTLM, not Basic/,
+    says: /requires Negotiate or NTLM, not Basic/,
   },
   { answer: "401 Unauthorized\r\n", code: "auth", says: /^Cannot sign in at the proxy/ },
   { answer: "502 Bad Gateway\r\n", code: "unreachable", says: /502 Bad Gateway/ },
@@ -133,7 +133,7 @@ const httpAnswers: { answer: string; code: ErrorCode; says: RegExp }[] = [
   },
 ];
 for (const { answer, code, says } of httpAnswers) {
-  Deno.test(`Proxy.dial() makes ${code} of ${JSON.stringify(answer.trim())}`, async () => {
+  Deno.test(`UpstreamProxy.dial() maps ${JSON.stringify(answer.trim())} to ${code}`, async () => {
     const network = new MemoryNetwork();
     await using _server = answering(network, `HTTP/1.1 ${answer}\r\n`);
     const proxy = proxyOver(network);
@@ -152,7 +152,7 @@ const replies: { reply: number[]; code: ErrorCode; detail?: string }[] = [
   { reply: [5, 7, 0, 1, 0, 0, 0, 0, 0, 0], code: "protocol", detail: "command" },
   { reply: [5, 8, 0, 1, 0, 0, 0, 0, 0, 0], code: "protocol", detail: "address_type" },
   { reply: [5, 9, 0, 1, 0, 0, 0, 0, 0, 0], code: "protocol" },
-  // Nothing sensible after the code.
+  // The data after the code are invalid.
   { reply: [5, 5], code: "refused" },
   { reply: [5, 5, 0, 0, 0, 0], code: "refused" },
   { reply: [4, 0], code: "protocol" },
@@ -160,7 +160,7 @@ const replies: { reply: number[]; code: ErrorCode; detail?: string }[] = [
   { reply: [], code: "unreachable", detail: "reset" },
 ];
 for (const { reply, code, detail } of replies) {
-  Deno.test(`Proxy.dial() makes ${code} of the SOCKS5 reply ${reply.join(" ") || "that never comes"}`, async () => {
+  Deno.test(`UpstreamProxy.dial() maps the SOCKS5 reply ${reply.join(" ") || "(none)"} to ${code}`, async () => {
     const network = new MemoryNetwork();
     await using _server = replying(network, reply);
     const proxy = proxyOver(network, { scheme: "socks5" });
@@ -174,7 +174,7 @@ for (const { reply, code, detail } of replies) {
   });
 }
 
-Deno.test("Proxy.dial() passes over interim answers", async () => {
+Deno.test("UpstreamProxy.dial() skips interim responses", async () => {
   const network = new MemoryNetwork();
   await using _server = answering(
     network,
@@ -184,16 +184,16 @@ Deno.test("Proxy.dial() passes over interim answers", async () => {
   assert.equal(text(await readAll(conn)), "early");
 });
 
-Deno.test("Proxy.dial() does not follow interim answers for ever", async () => {
+Deno.test("UpstreamProxy.dial() limits interim responses", async () => {
   const network = new MemoryNetwork();
   await using _server = answering(network, "HTTP/1.1 100 Continue\r\n\r\n".repeat(100));
   await assert.rejects(proxyOver(network).dial(target, { signal }), {
     code: "protocol",
-    message: /^Cannot go on with the proxy .*: too many 1xx responses$/,
+    message: /^Cannot use the proxy .*: too many 1xx responses$/,
   });
 });
 
-Deno.test("Proxy.dial() bounds the head of the answer", async () => {
+Deno.test("UpstreamProxy.dial() limits the size of the response head", async () => {
   const network = new MemoryNetwork();
   await using _server = scripted(network, async (conn, messages) => {
     await messages.read(decodeRequestHead);
@@ -209,18 +209,18 @@ Deno.test("Proxy.dial() bounds the head of the answer", async () => {
 });
 
 for (const scheme of ["http", "socks5"] as const) {
-  Deno.test(`Proxy.dial() says that a ${scheme} proxy hung up`, async () => {
+  Deno.test(`UpstreamProxy.dial() reports that a ${scheme} proxy closed the connection`, async () => {
     const network = new MemoryNetwork();
     await using _server = scripted(network, async (conn) => {
       await conn.read(new Uint8Array(1000));
     });
     await assert.rejects(proxyOver(network, { scheme }).dial(target, { signal }), {
       code: "unreachable",
-      message: /^Cannot go on with the proxy "corp" \(192\.0\.2\.1:3128\): .* closed/,
+      message: /^Cannot use the proxy "corp" \(192\.0\.2\.1:3128\): .* closed/,
     });
   });
 
-  Deno.test(`Proxy.dial() says that a ${scheme} proxy talks nonsense`, async () => {
+  Deno.test(`UpstreamProxy.dial() reports invalid data from a ${scheme} proxy`, async () => {
     const network = new MemoryNetwork();
     await using _server = scripted(network, async (conn) => {
       await conn.read(new Uint8Array(1000));
@@ -229,12 +229,12 @@ for (const scheme of ["http", "socks5"] as const) {
     const proxy = proxyOver(network, { scheme });
     await assert.rejects(proxy.dial(target, { signal }), {
       code: "protocol",
-      message: /^Cannot go on with the proxy "corp"/,
+      message: /^Cannot use the proxy "corp"/,
     });
     assert.equal(proxy.status().state, "failing");
   });
 
-  Deno.test(`Proxy.dial() does not take a ${scheme} proxy that is down for a refusing target`, async () => {
+  Deno.test(`UpstreamProxy.dial() distinguishes an unreachable ${scheme} proxy from a refusing target`, async () => {
     const proxy = proxyOver(new MemoryNetwork(), { scheme });
     await assert.rejects(proxy.dial(target, { signal }), {
       code: "unreachable",
@@ -243,7 +243,7 @@ for (const scheme of ["http", "socks5"] as const) {
     assert.equal(proxy.status().state, "failing");
   });
 
-  Deno.test(`Proxy.dial() signs in at a ${scheme} proxy with the password of a file, read again when it changes`, async () => {
+  Deno.test(`UpstreamProxy.dial() signs in at a ${scheme} proxy with a password file, and rereads a changed one`, async () => {
     const network = new MemoryNetwork();
     const files = new MemoryFiles({ "/p": "old\n" });
     await using _server = new ProxyServer(network, address, {
@@ -255,9 +255,9 @@ for (const scheme of ["http", "socks5"] as const) {
     assert.deepEqual(files.reads, []);
     await assert.rejects(proxy.dial(target, { signal }), {
       code: "auth",
-      message: /^Cannot sign in at the proxy "corp".*refused the user name or the password/,
+      message: /^Cannot sign in at the proxy "corp".*rejected the user name or password/,
     });
-    // It did not work, so it is read again although it did not change.
+    // After a rejection the file is read again even if unchanged.
     await assert.rejects(proxy.dial(target, { signal }), { code: "auth" });
     assert.deepEqual(files.reads, ["/p", "/p"]);
     files.put("/p", "new\r\n");
@@ -267,7 +267,7 @@ for (const scheme of ["http", "socks5"] as const) {
     assert.equal(proxy.status().state, "ready");
   });
 
-  Deno.test(`Proxy.dial() tells that a ${scheme} proxy wants a password nobody gave`, async () => {
+  Deno.test(`UpstreamProxy.dial() reports that a ${scheme} proxy requires a missing password`, async () => {
     const network = new MemoryNetwork();
     await using _server = new ProxyServer(network, address, {
       protocol: scheme,
@@ -276,7 +276,7 @@ for (const scheme of ["http", "socks5"] as const) {
     await assert.rejects(proxyOver(network, { scheme }).dial(target, { signal }), { code: "auth" });
   });
 
-  Deno.test(`Proxy.dial() leaves nothing open when the signal ends while a ${scheme} proxy thinks`, async () => {
+  Deno.test(`UpstreamProxy.dial() closes everything when the signal aborts before a ${scheme} proxy responds`, async () => {
     const network = new MemoryNetwork();
     const asked = Promise.withResolvers<void>();
     await using _server = scripted(network, async (conn) => {
@@ -297,7 +297,7 @@ for (const scheme of ["http", "socks5"] as const) {
   });
 }
 
-Deno.test("Proxy.dial() takes only one line for a password", async () => {
+Deno.test("UpstreamProxy.dial() accepts only a one-line password file", async () => {
   for (const content of ["", "\n", "a\nb\n"]) {
     const proxy = proxyOver(
       new MemoryNetwork(),
@@ -306,12 +306,12 @@ Deno.test("Proxy.dial() takes only one line for a password", async () => {
     );
     await assert.rejects(proxy.dial(target, { signal }), {
       code: "config",
-      message: /\/p as a password: it is not one line/,
+      message: /\/p as a password file: it must contain exactly one line/,
     });
   }
 });
 
-Deno.test("Proxy.dial() tells of a name that SOCKS5 cannot carry", async () => {
+Deno.test("UpstreamProxy.dial() reports a name too long for SOCKS5", async () => {
   const network = new MemoryNetwork();
   await using _server = replying(network, [5, 0, 0, 1, 0, 0, 0, 0, 0, 0]);
   const proxy = proxyOver(network, { scheme: "socks5" });
@@ -319,7 +319,7 @@ Deno.test("Proxy.dial() tells of a name that SOCKS5 cannot carry", async () => {
   assert.equal(network.open, 0);
 });
 
-Deno.test("Proxy.dial() speaks TLS to an https proxy, checked by its own name", async () => {
+Deno.test("UpstreamProxy.dial() uses TLS to an https proxy and verifies the proxy's name", async () => {
   const network = new MemoryNetwork();
   network.names.set("proxy.example", ["192.0.2.1"]);
   network.tls = (conn) => Promise.resolve(conn);
@@ -340,18 +340,18 @@ Deno.test("Proxy.dial() speaks TLS to an https proxy, checked by its own name", 
   ]);
 });
 
-Deno.test("Proxy.dial() leaves nothing open when TLS fails", async () => {
+Deno.test("UpstreamProxy.dial() closes everything when TLS fails", async () => {
   const network = new MemoryNetwork();
   await using _server = new ProxyServer(network, address, { protocol: "http" });
   const proxy = proxyOver(network, { scheme: "https" });
   await assert.rejects(proxy.dial(target, { signal }), {
     code: "protocol",
-    message: /^Cannot go on with the proxy "corp".*TLS/,
+    message: /^Cannot use the proxy "corp".*TLS/,
   });
   assert.equal(network.open, 0);
 });
 
-Deno.test("Proxy.status() does not blame the proxy for a target", async () => {
+Deno.test("UpstreamProxy.status() is not failing after an error about a target", async () => {
   const network = new MemoryNetwork();
   await using _server = new ProxyServer(network, address, { protocol: "socks5" });
   const proxy = proxyOver(network, { scheme: "socks5", user: "me", password: "secret" });
@@ -361,7 +361,7 @@ Deno.test("Proxy.status() does not blame the proxy for a target", async () => {
 });
 
 for (const scheme of ["http", "socks5"] as const) {
-  Deno.test(`Proxy.dial() makes a connection or one of our errors of whatever a ${scheme} proxy says`, async () => {
+  Deno.test(`UpstreamProxy.dial() returns a connection or a PosternError for random data of a ${scheme} proxy`, async () => {
     const starts = [
       bytes("HTTP/1.1 200 OK\r\n\r\n"),
       bytes("HTTP/1.1 407 No\r\nProxy-Authenticate: \x01\r\n\r\n"),
@@ -378,7 +378,7 @@ for (const scheme of ["http", "socks5"] as const) {
       const network = new MemoryNetwork();
       await using _server = scripted(network, async (conn) => {
         await conn.read(new Uint8Array(1000));
-        // One byte at a time now and then: where the message is cut must not matter.
+        // Sometimes one byte at a time: chunk boundaries must not matter.
         const step = round % 3 === 0 ? 1 : said.length;
         for (let at = 0; at < said.length; at += step) await conn.write(said.subarray(at, at + step));
         await conn.closeWrite();

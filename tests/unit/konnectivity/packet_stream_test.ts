@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import type { GrpcStream } from "../../../src/mux/mod.ts";
 import { PacketStream } from "../../../src/konnectivity/packet_stream.ts";
 
-Deno.test("PacketStream.send() keeps the order in which it was asked, also at a change of turns", async () => {
+Deno.test("PacketStream.send() keeps the order of calls, even when a new call comes between two sends", async () => {
   const first = Promise.withResolvers<void>();
   const said: number[] = [];
   const grpc = {
@@ -14,7 +14,7 @@ Deno.test("PacketStream.send() keeps the order in which it was asked, also at a 
   const stream = new PacketStream(grpc as unknown as GrpcStream);
   const end = (connectId: bigint) => stream.send({ type: "end", connectId });
   const sent = [end(1n), end(2n)];
-  // Told after the first is through and before the second goes on.
+  // Called after the first send and before the second continues.
   first.promise.then(() => sent.push(end(3n)));
   first.resolve();
   await first.promise;
@@ -22,7 +22,7 @@ Deno.test("PacketStream.send() keeps the order in which it was asked, also at a 
   assert.deepEqual(said, [1, 2, 3]);
 });
 
-Deno.test("PacketStream.send() goes on with the next after one that failed", async () => {
+Deno.test("PacketStream.send() continues with the next packet after a failure", async () => {
   const said: number[] = [];
   const grpc = {
     send: (head: Uint8Array) => {

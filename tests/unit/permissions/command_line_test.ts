@@ -47,7 +47,7 @@ const parts: readonly (readonly [line: string, own: string, rest: string])[] = [
   ["-v corp.json", "-v --mapping-file corp.json", ""],
 ];
 for (const [line, own, rest] of parts) {
-  Deno.test(`readCommandLine() parts the words of "${line}"`, () => {
+  Deno.test(`readCommandLine() splits the words of "${line}"`, () => {
     const read = readCommandLine(line.split(" "));
     const ownWords = own.split(" ").filter(Boolean);
     assert.deepEqual([read.own, read.rest], [ownWords, rest.split(" ").filter(Boolean)]);
@@ -69,12 +69,12 @@ const configs = [
   { args: ["completion", "bash", "--config", "a"], config: undefined },
 ];
 for (const { args, config } of configs) {
-  Deno.test(`valueOf() the configuration is ${config} in "${args.join(" ")}"`, () => {
+  Deno.test(`valueOf() returns configuration ${config} in "${args.join(" ")}"`, () => {
     assert.equal(valueOf(readCommandLine(args), "--config"), config);
   });
 }
 
-Deno.test("isDependedOn() is so for every spelling of a door, and for what runs behind one", () => {
+Deno.test("isDependedOn() is true for all spellings of proxy, and for programs in a cluster", () => {
   const lines = ["proxy", "proxy-out", "mapping.json", "konnectivity server", "clusters a shell", "oc a get"];
   const is = (line: string) => isDependedOn(readCommandLine(line.split(" ")).command);
   for (const line of lines) assert.ok(is(line), line);
@@ -98,7 +98,7 @@ const traced: readonly (readonly [args: string, wants: boolean])[] = [
   ["completion bash --log-level debug", false],
 ];
 for (const [args, wants] of traced) {
-  Deno.test(`wantsTraces() ${wants ? "hears" : "leaves to others"}: ${args}`, () => {
+  Deno.test(`wantsTraces() is ${wants} for: ${args}`, () => {
     assert.equal(wantsTraces(readCommandLine(args.split(" "))), wants);
   });
 }

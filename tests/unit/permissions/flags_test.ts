@@ -13,7 +13,7 @@ Deno.test("flagsFor() narrows paths to the platform's directories", () => {
   assert.ok(!flags.some((flag) => /allow-(net|run)/.test(flag)), flags.join(" "));
 });
 
-Deno.test("flagsFor() lets a client look where an earlier postern had its sockets, and write there where it is ours", () => {
+Deno.test("flagsFor() lets a client read the old socket directory, and write to it if only this user can", () => {
   for (const isOurs of [true, false]) {
     const flags = flagsFor(readCommandLine(["status"]), {
       ...here,
@@ -33,7 +33,7 @@ Deno.test("flagsFor() lets a client look where an earlier postern had its socket
   assert.ok(!flags.join(" ").includes("/tmp/"), flags.join(" "));
 });
 
-Deno.test("flagsFor() lets certificates be written where they shall be, and nowhere else", () => {
+Deno.test("flagsFor() lets certs write only to its directory", () => {
   const args = ["konnectivity", "certs", "--san", "a.example", "--days=3", "/x/certs", "--renew"];
   const flags = flagsFor(readCommandLine(args), here);
   assert.ok(flags.includes("--allow-write=/r/postern,/x/certs"), flags.join(" "));
@@ -54,13 +54,13 @@ const written: readonly (readonly [line: string, places: string])[] = [
   ],
 ];
 for (const [line, places] of written) {
-  Deno.test(`flagsFor() lets "${line}" write what its own words name, and nothing else`, () => {
+  Deno.test(`flagsFor() lets "${line}" write only the paths on its command line`, () => {
     const flags = flagsFor(readCommandLine(line.split(" ")), here);
     assert.equal(flags.find((flag) => flag.startsWith("--allow-write=")), `--allow-write=${places}`);
   });
 }
 
-Deno.test("flagsFor() lets a client speak to the doors that run and to nothing else", () => {
+Deno.test("flagsFor() lets a client connect only to running instances", () => {
   const flags = flagsFor(readCommandLine(["status"]), {
     ...here,
     sockets: ["/r/postern/a.sock", "/r/postern/b.sock"],
@@ -69,13 +69,13 @@ Deno.test("flagsFor() lets a client speak to the doors that run and to nothing e
 });
 
 for (const command of ["status", "stop", "demo", "version"]) {
-  Deno.test(`flagsFor() names the variables that ${command} may read`, () => {
+  Deno.test(`flagsFor() lists the variables that ${command} may read`, () => {
     const flags = flagsFor(readCommandLine([command]), here);
     assert.ok(flags.some((flag) => flag.startsWith("--allow-env=HOME,")), flags.join(" "));
   });
 }
 
-Deno.test("flagsFor() lets a door start itself, and what ssh configurations and kubeconfigs may name", () => {
+Deno.test("flagsFor() lets an instance start itself, and the programs of ssh configurations and kubeconfigs", () => {
   const run = (more: Partial<Record<"shell" | "askpass", string>>) =>
     flagsFor(readCommandLine(["proxy"]), { ...here, ...more }).find((flag) =>
       flag.startsWith("--allow-run=")
@@ -94,13 +94,13 @@ const browsers = [
   { browser: "'/opt/my browser/b' %s", platform: "linux", program: "/opt/my browser/b" },
 ];
 for (const { browser, platform, program } of browsers) {
-  Deno.test(`flagsFor() lets a sign-in start ${program} where ${browser ?? "nothing"} is named on ${platform}`, () => {
+  Deno.test(`flagsFor() lets a sign-in start ${program} on ${platform} with BROWSER ${browser ?? "unset"}`, () => {
     const flags = flagsFor(readCommandLine(["login"]), { ...here, platform, browser });
     assert.ok(flags.includes(`--allow-run=${program},/bin/sh,ssh`), flags.join(" "));
   });
 }
 
-Deno.test("flagsFor() gives dns, cleanup and a door the files of the system's resolver, below POSTERN_ROOT", () => {
+Deno.test("flagsFor() lets dns, cleanup and an instance write the system's resolver files below POSTERN_ROOT", () => {
   for (const command of ["dns", "cleanup", "proxy"]) {
     const flags = flagsFor(readCommandLine([command]), { ...here, system: "/image" }).join(" ");
     assert.match(flags, /--allow-write=\S*,\/image\/etc\/systemd\/resolved\.conf\.d,/);
@@ -108,18 +108,18 @@ Deno.test("flagsFor() gives dns, cleanup and a door the files of the system's re
   assert.deepEqual(kindsFor(readCommandLine(["cleanup"])).includes("run"), true);
 });
 
-Deno.test("flagsFor() lets a door speak to the ssh agent of its environment", () => {
+Deno.test("flagsFor() lets an instance connect to the ssh agent of its environment", () => {
   const flags = flagsFor(readCommandLine(["proxy"]), { ...here, agent: "/run/agent" });
   const written = `/s/postern,/k/postern,/r/postern,/home/me/.ssh,/run/agent,${ofResolver}`;
   assert.ok(flags.includes(`--allow-write=${written}`), flags.join(" "));
 });
 
-Deno.test("flagsFor() adds the directories of the files that the person wants made", () => {
+Deno.test("flagsFor() adds the directories of output files", () => {
   const flags = flagsFor(
     readCommandLine([
       "proxy",
       "--listen-unix",
-      "/x/door.sock",
+      "/x/postern.sock",
       "--ready-file=/y,z/ready",
       "--log-file",
       "l",
@@ -132,7 +132,7 @@ Deno.test("flagsFor() adds the directories of the files that the person wants ma
   );
 });
 
-Deno.test("flagsFor() lets config init write where --config says, and no other command", () => {
+Deno.test("flagsFor() lets only config init write to the directory of --config", () => {
   const written = (args: string[]) =>
     flagsFor(readCommandLine(args), here).find((flag) => flag.startsWith("--allow-write"));
   assert.equal(
@@ -142,7 +142,7 @@ Deno.test("flagsFor() lets config init write where --config says, and no other c
   assert.equal(written(["status", "--config", "/x/a.yaml"]), "--allow-write=/s/postern,/r/postern");
 });
 
-Deno.test("flagsFor() reaches the control port on Windows, where there is no socket file", () => {
+Deno.test("flagsFor() allows the control port on Windows", () => {
   assert.ok(
     flagsFor(readCommandLine(["status"]), { ...here, platform: "windows" }).includes("--allow-net=127.0.0.1"),
   );
@@ -150,12 +150,12 @@ Deno.test("flagsFor() reaches the control port on Windows, where there is no soc
   assert.ok(!kindsFor(readCommandLine(["version"]), { platform: "windows" }).includes("net"));
 });
 
-Deno.test("flagsFor() lets logs start the reader of the journal and nothing else", () => {
+Deno.test("flagsFor() lets logs start only journalctl", () => {
   assert.ok(kindsFor(readCommandLine(["logs"])).includes("run"));
   assert.ok(flagsFor(readCommandLine(["logs"]), here).includes("--allow-run=journalctl"));
 });
 
-Deno.test("flagsFor() lets kubeconfig write where kubectl does", () => {
+Deno.test("flagsFor() lets kubeconfig write to kubectl's directories", () => {
   const flags = flagsFor(readCommandLine(["kubeconfig", "--merge"]), {
     ...here,
     kubeconfig: "/x/config:/y/other",
@@ -167,7 +167,7 @@ Deno.test("flagsFor() lets kubeconfig write where kubectl does", () => {
 });
 
 for (const args of [["emergency-credentials", "a"], ["clusters", "a", "emergency-credentials"]]) {
-  Deno.test(`flagsFor() lets "${args.join(" ")}" ask anybody, and write where it is told`, () => {
+  Deno.test(`flagsFor() lets "${args.join(" ")}" connect anywhere and write the files on its command line`, () => {
     const flags = flagsFor(readCommandLine([...args, "--file", "/x/em.yaml"]), here);
     assert.ok(flags.includes("--allow-net"));
     const writes = flags.find((flag) => flag.startsWith("--allow-write="))?.split("=")[1]?.split(",");
@@ -176,7 +176,7 @@ for (const args of [["emergency-credentials", "a"], ["clusters", "a", "emergency
   });
 }
 
-Deno.test("workerPermissions() are those from source, without programs and what is not needed", () => {
+Deno.test("workerPermissions() are those from source, without programs and unneeded paths", () => {
   const args = ["proxy", "--ready-file", "/x/ready"];
   const own = ["/s/postern", "/k/postern", "/r/postern"];
   const of = (resolver: boolean) =>
@@ -191,7 +191,7 @@ Deno.test("workerPermissions() are those from source, without programs and what 
   assert.deepEqual(of(true), { ...rest, write: [...own, ...ofResolver.split(","), "/x"] });
 });
 
-Deno.test("flagsFor() lets commands start what a person allows, as far as they start programs", () => {
+Deno.test("flagsFor() adds the programs of --allow-run to commands that start programs", () => {
   const facts = sourceFacts(here, (name) => name === "POSTERN_ALLOW_RUN" ? "ours,/opt/theirs" : undefined);
   assert.match(
     flagsFor(readCommandLine(["proxy"]), facts).join(" "),
@@ -200,7 +200,7 @@ Deno.test("flagsFor() lets commands start what a person allows, as far as they s
   assert.ok(!flagsFor(readCommandLine(["status"]), facts).some((flag) => flag.startsWith("--allow-run")));
 });
 
-Deno.test("compiledFlags() covers every command and never everything", () => {
+Deno.test("compiledFlags() covers every command but does not allow everything", () => {
   const flags = compiledFlags();
   for (const kind of permissionKinds) {
     const isUsed = Object.values(commandGrants).some((grants) => grants[kind] !== undefined);

@@ -8,8 +8,8 @@ const directories = {
   home: "/home/me",
 };
 
-/** A machine. */
+/** The facts of a test machine. */
 export const here: SourceFacts = { directories, self: "/bin/deno", platform: "linux" };
 
-/** What a door puts right that was killed while the system was told to ask it. */
+/** The resolver files that an instance repairs after another one was killed. */
 export const ofResolver = "/etc/systemd/resolved.conf.d,/etc/systemd/dns-delegate.d,/etc/resolver";

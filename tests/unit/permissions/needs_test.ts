@@ -12,7 +12,7 @@ import {
 import { starterConfig } from "../../../src/plan/mod.ts";
 import { here, ofResolver } from "./here.ts";
 
-Deno.test("isControlClient() is what may not look above its own directories", () => {
+Deno.test("isControlClient() is true for commands that cannot read above their directories", () => {
   for (const command of ["status", "stop", "reload", "logs", "cleanup"]) {
     assert.ok(isControlClient(readCommandLine([command])));
   }
@@ -21,7 +21,7 @@ Deno.test("isControlClient() is what may not look above its own directories", ()
   }
 });
 
-Deno.test("kindsFor() leaves a sign-in its browser where no ssh is used, and a sign-out nothing to run", () => {
+Deno.test("kindsFor() without ssh lets login start a browser and logout nothing", () => {
   for (const command of ["update", "login"]) {
     assert.ok(kindsFor(readCommandLine([command])).includes("run"), command);
   }
@@ -29,24 +29,24 @@ Deno.test("kindsFor() leaves a sign-in its browser where no ssh is used, and a s
 });
 
 for (const command of ["version", "completion", "help", "no such command"]) {
-  Deno.test(`kindsFor() leaves "${command}" nothing but the environment`, () => {
+  Deno.test(`kindsFor() lets "${command}" read only the environment`, () => {
     assert.deepEqual(kindsFor(readCommandLine([command])), ["env"]);
   });
 }
 
 for (const command of ["status", "connections", "reload", "stop", "env", "pac", "config", "demo"]) {
-  Deno.test(`kindsFor() lets ${command} start no program`, () => {
+  Deno.test(`kindsFor() does not let ${command} start programs`, () => {
     assert.ok(!kindsFor(readCommandLine([command])).includes("run"));
   });
 }
 
-Deno.test("kindsFor() lets a door start itself in the background, and in the foreground nothing", () => {
+Deno.test("kindsFor() lets proxy start a program only with --background", () => {
   assert.ok(kindsFor(readCommandLine(["proxy", "--background"])).includes("run"));
   assert.ok(!kindsFor(readCommandLine(["proxy", "--listen", "127.0.0.1:0"])).includes("run"));
   assert.ok(!kindsFor(readCommandLine(["proxy", "--id", "--background"])).includes("run"));
 });
 
-Deno.test("kindsFor() lets commands that walk the way start programs only where ssh may be used", () => {
+Deno.test("kindsFor() lets commands that connect start programs only if ssh may be used", () => {
   for (const command of ["proxy", "explain", "doctor", "config"]) {
     assert.ok(!kindsFor(readCommandLine([command])).includes("run"), command);
     assert.ok(kindsFor(readCommandLine([command]), { usesSsh: true }).includes("run"), command);
@@ -57,7 +57,7 @@ Deno.test("kindsFor() lets commands that walk the way start programs only where 
 for (
   const args of [["shell", "a"], ["kubectl", "a"], ["clusters", "a", "oc"], ["clusters", "--each", "--", "a"]]
 ) {
-  Deno.test(`kindsFor() lets "${args.join(" ")}" start programs without ssh too`, () => {
+  Deno.test(`kindsFor() lets "${args.join(" ")}" start programs even without ssh`, () => {
     assert.ok(kindsFor(readCommandLine(args)).includes("run"));
     assert.ok(flagsFor(readCommandLine(args), here).includes("--allow-run"));
   });
@@ -78,7 +78,7 @@ for (const { args, text, uses } of sshCases) {
   });
 }
 
-Deno.test("mayUseSsh() is false for what config init writes", () => {
+Deno.test("mayUseSsh() is false for the configuration of config init", () => {
   assert.match(starterConfig, /\bssh\b/);
   assert.equal(mayUseSsh(readCommandLine(["proxy"]), starterConfig), false);
 });
@@ -108,7 +108,7 @@ for (const { args, text, hasCatalogue = false, hasResolverFiles = false, needs }
   });
 }
 
-Deno.test("needsTable() names programs and places, and not a directory that the command line names", () => {
+Deno.test("needsTable() lists programs and paths, but not a directory from the command line", () => {
   const facts = { ...here, shell: "/bin/zsh", askpass: "/bin/ask", agent: "/run/agent", programs: ["ours"] };
   const { ssh, plugins, resolver, runsMore } = needsTable(readCommandLine(["proxy"]), facts);
   assert.deepEqual(ssh, {
@@ -120,22 +120,22 @@ Deno.test("needsTable() names programs and places, and not a directory that the 
   assert.equal(runsMore, false);
 });
 
-// Deno takes away a directory as a whole when something in it is to go.
+// Deno revokes a whole directory when a path inside it is revoked.
 const staying = [
-  ["--listen-unix", "/home/me/.ssh/door"],
+  ["--listen-unix", "/home/me/.ssh/postern"],
   ["--ready-file=/home/me/ready"],
   ["--ready-file", "ready"],
   ["--log-file=./work/../log"],
   ["--log-file", "work/../../me/log"],
 ];
 for (const words of staying) {
-  Deno.test(`needsTable() keeps ~/.ssh where a place around it stays: ${words.join(" ")}`, () => {
+  Deno.test(`needsTable() keeps ~/.ssh if the command keeps a parent directory: ${words.join(" ")}`, () => {
     const facts = { ...here, directory: () => "/home/me" };
     assert.deepEqual(needsTable(readCommandLine(["proxy", ...words]), facts).ssh.write, []);
   });
 }
 
-Deno.test("needsTable() keeps ~/.ssh where a kubeconfig is in the home directory", () => {
+Deno.test("needsTable() keeps ~/.ssh if a kubeconfig is in the home directory", () => {
   const facts = { ...here, kubeconfig: "/home/me/config" };
   assert.deepEqual(needsTable(readCommandLine(["shell", "a"]), facts).ssh.write, []);
   assert.deepEqual(needsTable(readCommandLine(["proxy"]), facts).ssh.write, ["/home/me/.ssh"]);
@@ -152,7 +152,7 @@ const startsMore = [
   { args: ["explain", "a"], runsMore: false },
 ];
 for (const { args, runsMore } of startsMore) {
-  Deno.test(`needsTable() says that ${args.join(" ")} starts ${runsMore ? "more" : "no more"} programs`, () => {
+  Deno.test(`needsTable() reports that ${args.join(" ")} starts ${runsMore ? "more" : "no more"} programs`, () => {
     const table = needsTable(readCommandLine(args), here);
     assert.deepEqual([table.runsMore, table.plugins.includes("/bin/deno")], [runsMore, !runsMore]);
   });

@@ -6,7 +6,7 @@ import { agree, allForms, gistRead, optionsOf } from "../../support/parsed_line.
 
 const root = new URL("../../../", import.meta.url);
 
-// All words of kubelogin are its own.
+// kubelogin gets all its words unchanged.
 for (const form of allForms.filter(({ name }) => name !== "kubelogin")) {
   Deno.test(`the table knows which options of ${form.name} take a value`, () => {
     const [name = "", ...words] = form.name.split(" ");
@@ -14,36 +14,36 @@ for (const form of allForms.filter(({ name }) => name !== "kubelogin")) {
       if (option === "--config") continue;
       const takesNext = hasValue && !optionalValues.includes(option);
       const line = [name, ...words.slice(0, 1), option, "--config", "x", ...words.slice(1)];
-      // What takes the next word takes `--config` too.
+      // An option that takes the next word also takes `--config`.
       assert.equal(gistRead(line).config, takesNext ? undefined : "x", option);
     }
   });
 }
 
-Deno.test("the table names no option that there is not", () => {
+Deno.test("the table lists only existing options", () => {
   const all = new Set(allForms.flatMap((form) => [...optionsOf(form).keys()]));
   const named = [...flags, ...optionalValues, ...logOptions, ...Object.values(notFlags).flat()];
-  // These the program itself looks for.
+  // postern itself searches for these.
   const ours = ["--help", "-h", "--version"];
   assert.deepEqual(named.filter((option) => !all.has(option) && !ours.includes(option)), []);
 });
 
-Deno.test("the parser agrees about every example in the help", () => {
+Deno.test("the parser agrees on every example in the help", () => {
   const lines = allForms.flatMap((form) => examplesOf(form.help(10_000)));
   assert.equal(taken(lines.map(wordsOfLine)), lines.length);
   assert.ok(lines.length >= 140);
 });
 
-Deno.test("the parser agrees about every command line of the documents", async () => {
+Deno.test("the parser agrees on every command line of the documents", async () => {
   const pages = [];
   for await (const path of pagesBelow(root)) pages.push(await Deno.readTextFile(path));
   const run = pages.flatMap(blocksOf).filter(({ language, words }) => language === "sh" && words.length > 0)
     .flatMap(({ text }) => [...text.matchAll(/postern .*/g)].map(([line]) => line));
-  // A few lack an argument, which the sentence around them tells.
+  // A few lack an argument, which the surrounding sentence gives.
   assert.ok(taken([...pages.flatMap(commandLinesOf), ...run].map(wordsOfLine)) >= 260);
 });
 
-Deno.test("the parser agrees about every command line of the transcripts", async () => {
+Deno.test("the parser agrees on every command line of the transcripts", async () => {
   const found: string[][] = [];
   for await (const { name } of Deno.readDir(new URL("tests/cli/", root))) {
     if (name.endsWith("_test.ts")) {
@@ -53,12 +53,12 @@ Deno.test("the parser agrees about every command line of the transcripts", async
   assert.ok(taken(found) >= 240);
 });
 
-/** How many of these lines the parser takes; about those both agree. */
+/** How many of these lines the parser accepts; both readers agree on them. */
 function taken(lines: readonly (readonly string[])[]): number {
   return lines.filter((line) => agree(line)).length;
 }
 
-/** The command lines of a page of help, out of what stands around them. */
+/** The command lines of a help page. */
 function examplesOf(page: string): string[] {
   const [, examples = ""] = page.split("\nExamples:\n");
   return [...examples.matchAll(/^ {2}(?! ).*?(postern .*?)(?:\)"?.*| [|<>].*|; .*)?$/gm)].map((
@@ -66,7 +66,7 @@ function examplesOf(page: string): string[] {
   ) => line);
 }
 
-/** Arrays of plain strings, as tests write command lines. */
+/** The string arrays of a test file, which are command lines. */
 function wordsWritten(source: string): string[][] {
   const arrays = source.matchAll(/\[\s*("(?:[^"\\\n]|\\.)*"\s*,?\s*)+\]/g);
   return [...arrays].map(([text]) => JSON.parse(text.replace(/,\s*\]$/, "]")));

@@ -220,7 +220,7 @@ Deno.test("readConfig() takes an address that cannot be read for a mistake in th
   const overrides = { listenSocks: ["127.0.0.1:2", "nowhere:1"] };
   await assert.rejects(readConfig(new MemoryWorld({ files }), { overrides }), {
     code: "usage",
-    message: 'Cannot listen on "nowhere:1"',
+    message: 'Cannot listen on "nowhere:1": invalid address',
   });
 });
 

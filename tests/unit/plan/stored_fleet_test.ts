@@ -170,7 +170,7 @@ Deno.test("readConfig() checks the section catalogues as any other", async () =>
   assert.match(errors[0] ?? "", /:2:\d+: catalogues\[0\]\.lieutenant: must begin with https:\/\//);
   assert.match(errors[1] ?? "", /:2:\d+: catalogues\[0\]\.via: names "nowhere", which is no transport/);
   const { errors: [misspelt] } = await readConfig(await worldWith({ config: "catalogs: []\n" }), {});
-  assert.match(misspelt ?? "", /catalogs: is not known here, did you mean "catalogues"/);
+  assert.match(misspelt ?? "", /catalogs: is not a known key, did you mean "catalogues"/);
 });
 
 Deno.test("runDoor() shows the catalogues in its status, and takes up a new one at a reload", async () => {

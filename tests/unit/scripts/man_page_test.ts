@@ -4,30 +4,30 @@ import { manPage, terms } from "../../../scripts/man_page.ts";
 import { commandGroups } from "../../../src/cli/line/all_commands.ts";
 
 const help = [
-  "Opens it.",
+  "Open it.",
   "More about\nthat.",
-  "Usage: postern open [--wide] [FILE]\n       postern open page [--id ID]",
+  "Usage: postern open [--wide] [FILE]\n       postern open window [--id ID]",
   "  --wide  As wide as it goes.\n  FILE    .hidden or \\n 'that'",
   "Examples:\n  postern open -v\n      says what it does",
 ].join("\n\n");
 const facts = { version: "1.2.3", date: "2026-01-02", related: ["postern", "postern-close"] };
 
-Deno.test("manPage() has a section for each block of the help and escapes roff requests", () => {
-  const forms = [["page", "Usage: postern open page [--id ID]\n\n  --id ID  Which one."]] as const;
-  const page = manPage({ name: "open", summary: "opens it", help, forms }, facts);
+Deno.test("manPage() has a section for each block of the help and escapes roff", () => {
+  const forms = [["window", "Usage: postern open window [--id ID]\n\n  --id ID  Which one."]] as const;
+  const page = manPage({ name: "open", summary: "Open it", help, forms }, facts);
   assert.equal(
     page,
     String.raw`.TH "POSTERN\-OPEN" 1 "2026\-01\-02" "postern 1.2.3" "postern"
 .ad l
 .nh
 .SH NAME
-postern\-open \- opens it
+postern\-open \- Open it
 .SH SYNOPSIS
 postern open [\-\-wide] [FILE]
 .PP
-postern open page [\-\-id ID]
+postern open window [\-\-id ID]
 .SH DESCRIPTION
-Opens it.
+Open it.
 .PP
 More about
 that.
@@ -42,7 +42,7 @@ As wide as it goes.
 .TP
 .B "postern open \-v"
 says what it does
-.SH "PAGE"
+.SH "WINDOW"
 .TP
 .B "\-\-id ID"
 Which one.
@@ -53,11 +53,11 @@ Which one.
   );
 });
 
-Deno.test("terms() writes non-ASCII characters by their numbers", () => {
+Deno.test("terms() writes characters beyond ASCII as escapes", () => {
   assert.deepEqual(terms([["a é…", '"b"']]), [".TP", '.B "a \\[u00E9]..."', '"b"']);
 });
 
-Deno.test("manualPages() has a page for each command, with each of its options", () => {
+Deno.test("manualPages() has a page for each command with all its options", () => {
   const pages = manualPages("2026-01-02");
   const commands = commandGroups.flatMap((group) => group.commands);
   assert.equal(pages.size, commands.length + 1);

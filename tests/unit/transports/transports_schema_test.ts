@@ -67,7 +67,7 @@ Deno.test("transportsSchema() takes a password inside the URL with a warning tha
     password: "p@ss",
   });
   assert.equal(problems.length, 1);
-  assert.match(problems[0] ?? "", /^warning: transports\.corp\.proxy\.url has a password inside/);
+  assert.match(problems[0] ?? "", /^warning: transports\.corp\.proxy\.url contains a password/);
   assert.doesNotMatch(problems[0] ?? "", /p%40ss|p@ss/);
 });
 
@@ -82,27 +82,27 @@ const wrong: { written: unknown; problems: RegExp[] }[] = [
   },
   {
     written: { a: { proxy: { url: "http://x", user: "me" } } },
-    problems: [/^transports\.a\.proxy\.passwordFile must be given/],
+    problems: [/^transports\.a\.proxy\.passwordFile must be set when/],
   },
   {
     written: { a: { proxy: { url: "http://x", passwordFile: "f" } } },
-    problems: [/^transports\.a\.proxy\.user must be given/],
+    problems: [/^transports\.a\.proxy\.user must be set when/],
   },
   {
     written: { a: { proxy: { url: "http://x", user: "a:b", passwordFile: "f" } } },
-    problems: [/^transports\.a\.proxy\.user must not have a colon/],
+    problems: [/^transports\.a\.proxy\.user must not contain a colon/],
   },
   {
     written: { a: { proxy: { url: "http://x", ca: "f" } } },
-    problems: [/^transports\.a\.proxy\.ca must stand beside an https/],
+    problems: [/^transports\.a\.proxy\.ca must be set only with an https/],
   },
   {
     written: { a: { proxy: { url: "http://me:x@x", passwordFile: "f" } } },
-    problems: [/has a password inside/, /^transports\.a\.proxy\.passwordFile must not stand beside/],
+    problems: [/contains a password/, /^transports\.a\.proxy\.passwordFile must not be set together with/],
   },
   {
     written: { a: { proxy: { url: "http://me%zz:x@x" } } },
-    problems: [/has a password inside/, /every % is followed/],
+    problems: [/contains a password/, /two hexadecimal digits after each %/],
   },
   {
     written: { a: { proxy: { cluster: "lab" } } },
@@ -120,7 +120,7 @@ const wrong: { written: unknown; problems: RegExp[] }[] = [
   { written: { a: { poxy: { url: "http://x" } } }, problems: [/did you mean "proxy"/] },
   {
     written: { a: { reject: "x", proxy: { url: "http://x" } } },
-    problems: [/exactly one of .*: there are proxy, reject$/],
+    problems: [/exactly one of .*: found proxy, reject$/],
   },
   { written: { direct: { reject: "x" } }, problems: [/^transports\.direct must have another name/] },
   { written: { "a b": { reject: "x" } }, problems: [/the name must be/] },

@@ -4,7 +4,7 @@ import { Cursor, decoder, malformed } from "../../../src/wire/decoder.ts";
 
 const bytes = Uint8Array.of(1, 2, 3, 4, 0, 6);
 
-Deno.test("Cursor takes numbers, views and terminated fields one after another", () => {
+Deno.test("Cursor reads numbers, views and terminated fields in order", () => {
   const cursor = new Cursor(bytes);
   assert.equal(cursor.u8(), 1);
   assert.equal(cursor.u16(), 0x0203);
@@ -21,12 +21,12 @@ for (
     { name: "takeUntil()", read: (cursor: Cursor) => cursor.takeUntil(9, 6) },
   ]
 ) {
-  Deno.test(`decoder() asks for more when ${name} finds too few bytes`, () => {
+  Deno.test(`decoder() asks for more bytes when ${name} runs out`, () => {
     assert.equal(decoder<unknown>(read)(bytes), undefined);
   });
 }
 
-Deno.test("decoder() passes faults on, those of a field that is too long too", () => {
+Deno.test("decoder() throws faults, including a field that is too long", () => {
   const isProtocol = (error: unknown) => error instanceof PosternError && error.code === "protocol";
   assert.throws(() => decoder((cursor) => cursor.takeUntil(9, 5))(bytes), isProtocol);
   assert.throws(() => decoder((cursor) => cursor.takeUntil(0, 3))(bytes), isProtocol);

@@ -57,7 +57,7 @@ for (
     ...invisibleNames.map((text) => [text, undefined] as const),
   ] as const
 ) {
-  Deno.test(`hostOf() refuses ${JSON.stringify(text.slice(0, 20))}`, () => {
+  Deno.test(`hostOf() rejects ${JSON.stringify(text.slice(0, 20))}`, () => {
     assert.throws(() => decodeHost(new TextEncoder().encode(text)), PosternError);
     assert.throws(() => hostOf(text), (error) => {
       assert(error instanceof PosternError);
@@ -67,6 +67,6 @@ for (
   });
 }
 
-Deno.test("decodeHost() refuses what is not UTF-8", () => {
+Deno.test("decodeHost() rejects invalid UTF-8", () => {
   assert.throws(() => decodeHost(Uint8Array.of(0x61, 0xff)), PosternError);
 });

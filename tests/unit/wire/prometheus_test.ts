@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { Counter, Histogram } from "../../../src/core/mod.ts";
 import { metricsText } from "../../../src/wire/mod.ts";
 
-Deno.test("metricsText() writes counters with their labels", () => {
+Deno.test("metricsText() formats counters with labels", () => {
   const counter = new Counter("postern_dials_total", "Dials by\noutcome \\ way", ["transport", "outcome"]);
   counter.add(2, "direct", "ok");
   counter.add(1, 'a"b\\c\nd', "refused");
@@ -16,7 +16,7 @@ postern_dials_total{transport="a\\"b\\\\c\\nd",outcome="refused"} 1
   );
 });
 
-Deno.test("metricsText() writes gauges without labels and numbers that are none", () => {
+Deno.test("metricsText() formats gauges without labels and non-finite numbers", () => {
   const samples = [0.5, -Infinity, Infinity, NaN].map((value) => ({ labels: {}, value }));
   assert.equal(
     metricsText([{ kind: "gauge", name: "x", help: "X", samples }]),
@@ -24,7 +24,7 @@ Deno.test("metricsText() writes gauges without labels and numbers that are none"
   );
 });
 
-Deno.test("metricsText() writes cumulative buckets", () => {
+Deno.test("metricsText() formats cumulative buckets", () => {
   const histogram = new Histogram("d", "D", [0.1, 1], ["t"]);
   for (const value of [0.05, 0.1, 0.5, 7]) histogram.observe(value, "x");
   assert.equal(

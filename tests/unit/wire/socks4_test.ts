@@ -30,14 +30,14 @@ const cases = [
     value: { command: 1, target: { host: "::1", port: 443 }, user: "" },
   },
   {
-    name: "0.0.0.0, which is an address",
+    name: "0.0.0.0 as an address",
     hex: "04 02 0000 00000000 00",
     value: { command: 2, target: { host: "0.0.0.0", port: 0 }, user: "" },
   },
 ];
 
 for (const { name, hex, value } of cases) {
-  Deno.test(`decodeSocks4Request() reads ${name}, and asks for more at every cut of it`, () => {
+  Deno.test(`decodeSocks4Request() decodes ${name}, and asks for more at every cut`, () => {
     const bytes = fromHex(hex);
     assert.deepEqual(decodeSocks4Request(bytes), { value, used: bytes.length });
     assert.deepEqual(decodeSocks4Request(Uint8Array.of(...bytes, 9)), { value, used: bytes.length });
@@ -51,11 +51,11 @@ for (
   const { name, hex } of [
     { name: "another version", hex: "05 01" },
     { name: "an empty name", hex: "04 01 01bb 00000001 00 00" },
-    { name: "a user id without end", hex: `04 01 01bb 7f000001 ${"61".repeat(256)}` },
-    { name: "a name without end", hex: `04 01 01bb 00000001 00 ${"61".repeat(256)}` },
+    { name: "an unterminated user id", hex: `04 01 01bb 7f000001 ${"61".repeat(256)}` },
+    { name: "an unterminated name", hex: `04 01 01bb 00000001 00 ${"61".repeat(256)}` },
   ]
 ) {
-  Deno.test(`decodeSocks4Request() refuses ${name}`, () => {
+  Deno.test(`decodeSocks4Request() rejects ${name}`, () => {
     assert.throws(
       () => decodeSocks4Request(fromHex(hex)),
       (error) => error instanceof PosternError && error.code === "protocol",
@@ -63,7 +63,7 @@ for (
   });
 }
 
-Deno.test("encodeSocks4Request() writes what decodeSocks4Request() reads", () => {
+Deno.test("decodeSocks4Request() decodes encodeSocks4Request() output", () => {
   for (const host of ["192.0.2.1", "a.example", "2001:db8::1"]) {
     const request = { command: 1, target: { host, port: 443 }, user: "me" };
     const bytes = encodeSocks4Request(request);
@@ -71,6 +71,6 @@ Deno.test("encodeSocks4Request() writes what decodeSocks4Request() reads", () =>
   }
 });
 
-Deno.test("encodeSocks4Reply() writes what decodeSocks4Reply() reads", () => {
+Deno.test("decodeSocks4Reply() decodes encodeSocks4Reply() output", () => {
   assert.deepEqual(decodeSocks4Reply(encodeSocks4Reply(0x5a)), { value: 0x5a, used: 8 });
 });

@@ -19,7 +19,7 @@ const hexOf255 = [...new TextEncoder().encode(nameOf255)].map((byte) => byte.toS
 const messages: { name: string; decode: Decode<unknown>; hex: string; value: unknown }[] = [
   { name: "a greeting", decode: decodeSocks5Greeting, hex: "05 02 00 01", value: { methods: [0, 1] } },
   {
-    name: "a greeting that offers nothing",
+    name: "a greeting without methods",
     decode: decodeSocks5Greeting,
     hex: "05 00",
     value: { methods: [] },
@@ -82,7 +82,7 @@ const messages: { name: string; decode: Decode<unknown>; hex: string; value: unk
     value: { command: 1, target: { host: "::1", port: 22 } },
   },
   {
-    name: "a bind",
+    name: "a BIND request",
     decode: decodeSocks5Request,
     hex: "05 02 00 01 00000000 0000",
     value: { command: 2, target: { host: "0.0.0.0", port: 0 } },
@@ -102,7 +102,7 @@ const messages: { name: string; decode: Decode<unknown>; hex: string; value: unk
 ];
 
 for (const { name, decode, hex, value } of messages) {
-  Deno.test(`socks5 reads ${name}, and asks for more at every cut of it`, () => {
+  Deno.test(`socks5 decodes ${name}, and asks for more at every cut`, () => {
     const bytes = fromHex(hex);
     assert.deepEqual(decode(bytes), { value, used: bytes.length });
     assert.deepEqual(decode(Uint8Array.of(...bytes, 1, 2, 3)), { value, used: bytes.length });
@@ -115,7 +115,7 @@ const bad: { name: string; decode: Decode<unknown>; hex: string; reply: number }
   { name: "a request of version 4", decode: decodeSocks5Request, hex: "04 01 00 01", reply: 1 },
   { name: "an unknown address type", decode: decodeSocks5Request, hex: "05 01 00 02 00", reply: 8 },
   { name: "an empty name", decode: decodeSocks5Request, hex: "05 01 00 03 00 0050", reply: 1 },
-  { name: "a name with a blank", decode: decodeSocks5Request, hex: "05 01 00 03 03 612062 0050", reply: 1 },
+  { name: "a name with a space", decode: decodeSocks5Request, hex: "05 01 00 03 03 612062 0050", reply: 1 },
   {
     name: "a name with a zero byte",
     decode: decodeSocks5Request,
@@ -134,7 +134,7 @@ const bad: { name: string; decode: Decode<unknown>; hex: string; reply: number }
 ];
 
 for (const { name, decode, hex, reply } of bad) {
-  Deno.test(`socks5 refuses ${name} with ${reply}`, () => {
+  Deno.test(`socks5 rejects ${name} with ${reply}`, () => {
     assert.throws(() => decode(fromHex(hex)), (error) => {
       assert(error instanceof PosternError && error.code === "protocol");
       assert.equal(socks5Reply(error), reply);
@@ -143,7 +143,7 @@ for (const { name, decode, hex, reply } of bad) {
   });
 }
 
-Deno.test("encodeSocks5Request() writes what decodeSocks5Request() reads", () => {
+Deno.test("decodeSocks5Request() decodes encodeSocks5Request() output", () => {
   for (const host of ["192.0.2.1", "2001:db8::1", "::ffff:10.0.0.1", "a.example", nameOf255]) {
     const request = { command: 1, target: { host, port: 443 } };
     const bytes = encodeSocks5Request(request);
@@ -151,12 +151,12 @@ Deno.test("encodeSocks5Request() writes what decodeSocks5Request() reads", () =>
   }
 });
 
-Deno.test("encodeSocks5Request() refuses a name that does not fit", () => {
+Deno.test("encodeSocks5Request() rejects a name of more than 255 bytes", () => {
   const target = { host: "n".repeat(256), port: 1 };
   assert.throws(() => encodeSocks5Request({ command: 1, target }), PosternError);
 });
 
-Deno.test("encodeSocks5Credentials() writes what decodeSocks5Credentials() reads", () => {
+Deno.test("decodeSocks5Credentials() decodes encodeSocks5Credentials() output", () => {
   const credentials = { user: "me", password: "schön" };
   const bytes = encodeSocks5Credentials(credentials);
   assert.deepEqual(decodeSocks5Credentials(bytes), { value: credentials, used: bytes.length });

@@ -35,7 +35,7 @@ const namesOfNumbers = [
   "1.2.3.٤",
 ];
 for (const text of namesOfNumbers) {
-  Deno.test(`parseIPv4() takes ${JSON.stringify(text)} for no address`, () => {
+  Deno.test(`parseIPv4() rejects ${JSON.stringify(text)}`, () => {
     assert.equal(parseIPv4(text), undefined);
   });
 }
@@ -87,7 +87,7 @@ const noIPv6 = [
   "1.2.3.4",
 ];
 for (const text of noIPv6) {
-  Deno.test(`parseIPv6() takes ${JSON.stringify(text)} for no address`, () => {
+  Deno.test(`parseIPv6() rejects ${JSON.stringify(text)}`, () => {
     assert.equal(parseIPv6(text), undefined);
   });
 }
@@ -97,7 +97,7 @@ Deno.test("formatIp() and parseIp() are inverses for addresses of all shapes", (
   const next = () => seed = (seed * 1103515245 + 12345) >>> 0;
   for (let round = 0; round < 5000; round++) {
     const bytes = new Uint8Array(next() & 65536 ? 4 : 16);
-    // Half of the bytes are 0, so that there are runs to shorten.
+    // Half of the bytes are 0, which gives runs to shorten.
     for (let at = 0; at < bytes.length; at++) bytes[at] = next() & 65536 ? next() >> 16 : 0;
     assert.deepEqual(parseIp(formatIp(bytes)), bytes, formatIp(bytes));
   }
@@ -139,7 +139,7 @@ for (const { host, is } of hosts) {
     assert.equal(isLoopbackHost(host), is));
 }
 
-Deno.test("unmapped() gives the IPv4 address inside and leaves others alone", () => {
+Deno.test("unmapped() returns the embedded IPv4 address and other addresses unchanged", () => {
   const ip = (text: string) => parseIp(text) ?? new Uint8Array();
   assert.deepEqual(unmapped(ip("::ffff:1.2.3.4")), ip("1.2.3.4"));
   for (const text of ["::1.2.3.4", "::fffe:1.2.3.4", "1::ffff:1.2.3.4", "1.2.3.4"]) {

@@ -52,7 +52,7 @@ for (
     ["ü".repeat(250), /more than 255 characters/],
     ["fe80::1%eth0", /not an IPv6 address/],
     ["1:2", /not an IPv6 address/],
-    ["a b", /blanks/],
+    ["a b", /spaces/],
     ["a%31", /parts of a URL/],
     ["a/b", /parts of a URL/],
     ["ü/b", /not a valid international name/],
@@ -62,7 +62,7 @@ for (
     ...invisibleNames.map((text) => [text, /control or invisible/] as const),
   ] as const
 ) {
-  Deno.test(`canonicalHost() refuses ${JSON.stringify(text.slice(0, 20))}`, () => {
+  Deno.test(`canonicalHost() rejects ${JSON.stringify(text.slice(0, 20))}`, () => {
     const host = canonicalHost(text);
     assert.ok(typeof host !== "string", `${host}`);
     assert.match(host.problem, problem);

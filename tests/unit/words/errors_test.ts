@@ -12,7 +12,7 @@ import {
   withContext,
 } from "../../../src/words/mod.ts";
 
-// The table of the design, word for word.
+// The table of the design.
 const table: { code: ErrorCode; exit: number; socks5: number; http: number }[] = [
   { code: "usage", exit: 2, socks5: 1, http: 400 },
   { code: "config", exit: 4, socks5: 1, http: 500 },
@@ -35,7 +35,7 @@ for (const { code, exit, socks5, http } of table) {
   });
 }
 
-Deno.test("socks5Reply() is more precise where a detail says more", () => {
+Deno.test("socks5Reply() depends on the detail of some codes", () => {
   const reply = (...[code, detail]: [ErrorCode, "network" | "host" | "command" | "address_type"]) =>
     socks5Reply(new PosternError(code, "Cannot", { detail }));
   assert.deepEqual(
@@ -49,13 +49,13 @@ Deno.test("socks5Reply() is more precise where a detail says more", () => {
   );
 });
 
-Deno.test("exitCode() prefers the code that the error itself names", () => {
+Deno.test("exitCode() prefers the exit code of the error", () => {
   assert.equal(exitCode(new PosternError("refused", "Cannot", { exit: 3 })), 3);
   assert.equal(exitCode(new Error("boom")), 1);
   assert.equal(exitCode(undefined), 1);
 });
 
-Deno.test("httpStatus() of a door that is full is 503", () => {
+Deno.test("httpStatus() of an overloaded instance is 503", () => {
   assert.equal(httpStatus(new PosternError("internal", "Cannot", { detail: "overloaded" })), 503);
 });
 
@@ -63,11 +63,11 @@ const foreign = [
   { name: "an aborted signal", error: new DOMException("stop", "AbortError"), code: "cancelled" },
   { name: "a signal that timed out", error: new DOMException("late", "TimeoutError"), code: "timeout" },
   { name: "an error", error: new TypeError("boom"), code: "internal" },
-  { name: "a text", error: "boom", code: "internal" },
+  { name: "a string", error: "boom", code: "internal" },
   { name: "nothing", error: undefined, code: "internal" },
 ];
 for (const { name, error, code } of foreign) {
-  Deno.test(`asPosternError() makes ${code} of ${name} and keeps it as the cause`, () => {
+  Deno.test(`asPosternError() converts ${name} to ${code} and keeps it as the cause`, () => {
     const made = asPosternError(error);
     assert.equal(made.code, code);
     assert.equal(made.cause, error);
@@ -78,31 +78,31 @@ for (const { name, error, code } of foreign) {
 const chains = [
   { name: "a message", error: new Error("a"), text: "a" },
   {
-    name: "causes in their order",
+    name: "causes in order",
     error: new Error("a", { cause: new Error("b", { cause: "c" }) }),
     text: "a: b: c",
   },
   {
-    name: "a cause that says it again",
+    name: "a cause that repeats the message",
     error: new Error("Cannot reach it: connection refused", {
       cause: new Error("Connection refused (os error 111)"),
     }),
     text: "Cannot reach it: connection refused",
   },
   { name: "an error without a message", error: new TypeError(""), text: "TypeError" },
-  { name: "a text", error: "plain", text: "plain" },
+  { name: "a string", error: "plain", text: "plain" },
 ];
 for (const { name, error, text } of chains) {
-  Deno.test(`describe() tells ${name}`, () => assert.equal(describe(error), text));
+  Deno.test(`describe() formats ${name}`, () => assert.equal(describe(error), text));
 }
 
-Deno.test("describe() ends on causes that go in a circle", () => {
+Deno.test("describe() handles circular causes", () => {
   const error = new Error("a");
   error.cause = new Error("b", { cause: error });
   assert.equal(describe(error), "a: b");
 });
 
-Deno.test("withContext() keeps code, detail, hint and exit, and takes the reason alone", () => {
+Deno.test("withContext() keeps code, detail, hint and exit, and appends only the reason", () => {
   const inner = new PosternError("refused", "Cannot reach 127.0.0.1:80", {
     reason: "connection refused",
     detail: "host",
@@ -129,13 +129,13 @@ const contexts = [
     code: "config",
   },
   {
-    name: "the words of an error that is none of ours",
+    name: "the message of a foreign error",
     error: new TypeError("boom"),
     message: "Cannot reach it: boom",
     code: "internal",
   },
   {
-    name: "what was put before a reason already",
+    name: "the context that a reason already has",
     error: withContext(
       "Cannot reach the proxy",
       new PosternError("timeout", "Cannot", { reason: "no answer" }),
@@ -145,7 +145,7 @@ const contexts = [
   },
 ];
 for (const { name, error, message, code } of contexts) {
-  Deno.test(`withContext() takes ${name}`, () => {
+  Deno.test(`withContext() appends ${name}`, () => {
     const made = withContext("Cannot reach it", error);
     assert.deepEqual([made.message, made.code, describe(made)], [message, code, message]);
   });
@@ -157,12 +157,12 @@ for (
     "auth",
   ]] as const
 ) {
-  Deno.test(`pathFailure() makes ${made} of ${code}`, () => {
+  Deno.test(`pathFailure() converts ${code} to ${made}`, () => {
     assert.equal(pathFailure("Cannot reach the proxy", new PosternError(code, "Cannot")).code, made);
   });
 }
 
-Deno.test("PosternError.with() changes the hint and nothing else", () => {
+Deno.test("PosternError.with() changes only the hint", () => {
   for (const reason of [undefined, "no answer"]) {
     const error = new PosternError("timeout", "Cannot reach it", {
       reason,
@@ -182,7 +182,7 @@ Deno.test("PosternError.with() changes the hint and nothing else", () => {
   }
 });
 
-Deno.test("describe() does not add the system's words to a reason, which says them in ours", () => {
+Deno.test("describe() does not append the system's message to a reason", () => {
   const cause = new Error("Network is unreachable (os error 101)");
   const error = new PosternError("unreachable", "Cannot reach a", {
     reason: "no way to that network",

@@ -8,7 +8,7 @@ import { MemoryWorld } from "../../../support/memory_world.ts";
 const context = { groups: commandGroups, version: "1.2.3", writeLogLine: () => {} };
 const path = "/state/logs/default.log";
 
-Deno.test("postern logs --follow goes on over a log that is removed, with the one that is begun in its place", async () => {
+Deno.test("postern logs --follow continues with a new log after the old one was removed", async () => {
   const world = new MemoryWorld({ files: { [path]: "one\n" } });
   const printed = Promise.withResolvers<void>();
   world.terminal.out = (text) => {

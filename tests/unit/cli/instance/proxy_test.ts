@@ -20,7 +20,7 @@ const interruptions: readonly {
 ];
 
 for (const { args, signal, code } of interruptions) {
-  Deno.test(`postern ${args.join(" ")} leaves no door when ${signal} comes before it is ready`, async () => {
+  Deno.test(`postern ${args.join(" ")} leaves no instance when ${signal} arrives before it is ready`, async () => {
     const world = new MemoryWorld();
     const begun = Promise.withResolvers<void>();
     const ending = Promise.withResolvers<number>();
@@ -32,7 +32,7 @@ for (const { args, signal, code } of interruptions) {
     const running = runCommandLine(readCommandLine(args), world, context);
     await begun.promise;
     await settle();
-    assert.ok(world.listening > 0, "nobody listens for the signal");
+    assert.ok(world.listening > 0, "the command does not listen for the signal");
     world.kill(signal);
     assert.equal(await running, code);
     assert.equal(await ending.promise, 143);

@@ -8,7 +8,7 @@ import { jsonAnswer, WebServer } from "../../../support/web_server.ts";
 
 const context = { groups: commandGroups, version: "1.2.3", writeLogLine: () => {} };
 
-/** A world in which a newer postern runs a door, before which nothing is known of others. */
+/** A world in which a newer postern runs an instance. */
 function withNewerInstance() {
   const world = new MemoryWorld({
     files: { "/c.yaml": "listen: { mixed: 127.0.0.1:7 }\n", "/run/me": "", "/run/me/later.lock": "" },
@@ -20,27 +20,27 @@ function withNewerInstance() {
   return { world, server, said: () => said };
 }
 
-Deno.test("status shows the others when one door is of a newer postern", async () => {
+Deno.test("status shows the other instances when one runs a newer postern", async () => {
   const { world, server, said } = withNewerInstance();
   await using _server = server;
   world.files.put("/run/me/work.lock", "");
   const instance = await startInstance(world, { id: "work", config: "/c.yaml" });
   assert.equal(await runCommandLine(readCommandLine(["status", "-o", "json"]), world, context), 0);
   assert.deepEqual(JSON.parse(world.out).map(({ id }: { id: string }) => id), ["work"]);
-  assert.match(said(), /^postern: the door "later" does not answer: .* newer postern \(9\.0\.0\)\n$/);
+  assert.match(said(), /^postern: instance "later" does not answer: .* newer postern \(9\.0\.0\)\n$/);
   world.kill("SIGTERM");
   await instance.ended;
 });
 
-Deno.test("status fails when the only door there is cannot be asked", async () => {
+Deno.test("status fails when the only instance cannot answer", async () => {
   const { world, server, said } = withNewerInstance();
   await using _server = server;
   assert.equal(await runCommandLine(readCommandLine(["status"]), world, context), 6);
-  assert.match(said(), /no door answers/);
+  assert.match(said(), /no instance answers/);
   assert.equal(await runCommandLine(readCommandLine(["status", "--id", "later"]), world, context), 1);
 });
 
-Deno.test("status connects to no socket that is not ours alone, and says why", async () => {
+Deno.test("status does not connect to a socket of another user, and reports why", async () => {
   const { world, server, said } = withNewerInstance();
   await using _server = server;
   world.files.put("/run/me/work.lock", "");
@@ -62,7 +62,7 @@ Deno.test("status connects to no socket that is not ours alone, and says why", a
   assert.deepEqual(server.requests, []);
 });
 
-Deno.test("status says that another user has made the place of an earlier postern, and env answers without it", async () => {
+Deno.test("status reports a directory of another user, and env answers without it", async () => {
   const { world, said } = withNewerInstance();
   world.files.put(
     "/config/config.yaml",
@@ -80,6 +80,6 @@ Deno.test("status says that another user has made the place of an earlier poster
   assert.match(world.out, /^export http_proxy='http:\/\/127\.0\.0\.1:7'$/m);
   assert.match(
     said(),
-    /postern: Cannot trust the directory .*\npostern: no instance "default" runs: answered from/,
+    /postern: Cannot trust the directory .*\npostern: instance "default" is not running: answered from/,
   );
 });

@@ -14,10 +14,10 @@ import { RecordingWorld } from "../recording_world.ts";
 
 const wait = defineCommand({
   name: "wait",
-  summary: "waits for ever",
+  summary: "Wait forever",
   description: "It waits.",
-  examples: [["postern wait", "waits"]],
-  parser: object({ fail: option("--fail", { description: words("Fails at once.") }) }),
+  examples: [["postern wait", "Wait"]],
+  parser: object({ fail: option("--fail", { description: words("Fail at once.") }) }),
   async run({ fail }, world, { signal, log, globals }) {
     log.info("wait.started", { config: globals.config });
     if (fail) {
@@ -43,18 +43,37 @@ function start(world: RecordingWorld, args: readonly string[], lines: string[] =
 }
 
 const usage = "Usage: postern [GLOBAL OPTIONS] COMMAND [ARGUMENTS]\n";
+const globals = 'postern: error: Cannot run "postern": ';
 const failures: readonly { args: string[]; code: number; err: string }[] = [
   {
     args: ["wiat"],
     code: 2,
     err:
-      `${usage}postern: error: Cannot run "wiat": there is no such command\npostern: hint: did you mean postern wait?\n`,
+      `${usage}postern: error: Cannot run "wiat": unknown command\npostern: hint: did you mean postern wait?\n`,
   },
   {
     args: ["zzzzzz"],
     code: 2,
     err:
-      `${usage}postern: error: Cannot run "zzzzzz": there is no such command\npostern: hint: postern help\n`,
+      `${usage}postern: error: Cannot run "zzzzzz": unknown command\npostern: hint: list the commands: postern help\n`,
+  },
+  ...["--config", "--log-level", "--log-format"].map((name) => ({
+    args: ["-v", name],
+    code: 2,
+    err: `${globals}${name} requires ${
+      { "--config": "FILE", "--log-level": "LEVEL", "--log-format": "FORMAT" }[name]
+    }\npostern: hint: see postern --help\n`,
+  })),
+  {
+    args: ["--log-level", "loud"],
+    code: 2,
+    err:
+      `${globals}--log-level: Expected one of "debug", "info", "warn", and "error", but got "loud"\npostern: hint: see postern --help\n`,
+  },
+  {
+    args: ["--nonsense"],
+    code: 2,
+    err: `${usage}${globals}unexpected option or argument: "--nonsense"\npostern: hint: see postern --help\n`,
   },
   {
     args: ["wait", "--fial"],
@@ -78,7 +97,7 @@ const failures: readonly { args: string[]; code: number; err: string }[] = [
 ];
 
 for (const { args, code, err } of failures) {
-  Deno.test(`runCommandLine() tells what is wrong with "${args.join(" ")}"`, async () => {
+  Deno.test(`runCommandLine() reports the mistake in "${args.join(" ")}"`, async () => {
     const world = new RecordingWorld();
     assert.equal(await start(world, args), code);
     assert.deepEqual([world.err, world.out], [err, ""]);
@@ -86,22 +105,22 @@ for (const { args, code, err } of failures) {
   });
 }
 
-Deno.test("runCommandLine() without a command shows the page on stderr and fails", async () => {
+Deno.test("runCommandLine() without a command prints the help page on stderr and fails", async () => {
   const world = new RecordingWorld();
   assert.equal(await start(world, []), 2);
   assert.equal(world.out, "");
-  assert.match(world.err, /Waiting:\n {2}wait {2}waits for ever\n/);
-  assert.match(world.err, /postern: error: Cannot tell what to do: no command\n/);
+  assert.match(world.err, /Waiting:\n {2}wait {2}Wait forever\n/);
+  assert.match(world.err, /postern: error: Cannot run postern: missing argument: COMMAND\n/);
 });
 
-Deno.test("runCommandLine() answers --help and --version on stdout", async () => {
+Deno.test("runCommandLine() prints --help and --version on stdout", async () => {
   for (
     const [args, pattern] of [
       [["--help"], /Waiting:\n/],
       [["-v", "--version"], /^postern 1\.2\.3\n$/],
-      [["wait", "--help"], /^Waits for ever\.\n\nIt waits\.\n\nUsage: postern wait \[--fail\]\n/],
-      [["--help", "wait"], /^Waits for ever\./],
-      [["wait", "--nonsense", "-h"], /^Waits for ever\./],
+      [["wait", "--help"], /^Wait forever\.\n\nIt waits\.\n\nUsage: postern wait \[--fail\]\n/],
+      [["--help", "wait"], /^Wait forever\./],
+      [["wait", "--nonsense", "-h"], /^Wait forever\./],
     ] as const
   ) {
     const world = new RecordingWorld();
@@ -111,7 +130,7 @@ Deno.test("runCommandLine() answers --help and --version on stdout", async () =>
   }
 });
 
-Deno.test("runCommandLine() ends with 130 and says nothing when it is interrupted", async () => {
+Deno.test("runCommandLine() returns 130 and prints nothing after an interrupt", async () => {
   const world = new RecordingWorld();
   const code = start(world, ["wait"]);
   await settle();
@@ -122,14 +141,14 @@ Deno.test("runCommandLine() ends with 130 and says nothing when it is interrupte
   assert.equal(world.listening, 0);
 });
 
-Deno.test("runCommandLine() answers the command's own exit code", async () => {
+Deno.test("runCommandLine() returns the command's exit code", async () => {
   const world = new RecordingWorld();
   const code = start(world, ["wait"]);
   await world.clock.advance(1000);
   assert.equal(await code, 42);
 });
 
-Deno.test("runCommandLine() shows where an error came from at --log-level debug only", async () => {
+Deno.test("runCommandLine() prints a stack trace at --log-level debug only", async () => {
   const quiet = new RecordingWorld();
   await start(quiet, ["wait", "--fail"]);
   assert.doesNotMatch(quiet.err, /command_line_test\.ts/);
@@ -140,11 +159,11 @@ Deno.test("runCommandLine() shows where an error came from at --log-level debug 
   }
 });
 
-Deno.test("runCommandLine() shows no trace where another program is to log debug", async () => {
+Deno.test("runCommandLine() prints no stack trace when --log-level debug is for another program", async () => {
   const world = new RecordingWorld();
   const kubectl = defineCommand({
     name: "kubectl",
-    summary: "fails",
+    summary: "Fail",
     description: "It fails.",
     examples: [],
     parser: object({ words: multiple(argument(string())) }),
@@ -172,7 +191,7 @@ const levels: readonly (readonly [string[], boolean])[] = [
 ];
 
 for (const [options, isSaid] of levels) {
-  Deno.test(`a command logs ${isSaid ? "" : "nothing of "}level info with "${options.join(" ")}"`, async () => {
+  Deno.test(`a command ${isSaid ? "logs" : "does not log"} level info with "${options.join(" ")}"`, async () => {
     const world = new RecordingWorld();
     const lines: string[] = [];
     const code = start(world, ["--config", "c.yaml", "--log-format=json", "wait", ...options], lines);

@@ -12,6 +12,6 @@ for (const [text, safe] of texts) {
   Deno.test(`printable() of ${JSON.stringify(text)}`, () => assert.equal(printable(text), safe));
 }
 
-Deno.test("printableLines() keeps the ends of lines and nothing else", () => {
+Deno.test("printableLines() keeps line breaks and escapes other control characters", () => {
   assert.equal(printableLines("a\r\n\tb\n"), "a\\u{d}\n\\u{9}b\n");
 });

@@ -9,7 +9,7 @@ function onTerminal(isErrorOutput: boolean, columns = 80) {
   return { said, world: { terminal } };
 }
 
-Deno.test("Progress writes over its own line, and takes it away at the end", async () => {
+Deno.test("Progress overwrites its line and clears it at the end", async () => {
   const { said, world } = onTerminal(true);
   {
     await using progress = new Progress(world);
@@ -19,13 +19,13 @@ Deno.test("Progress writes over its own line, and takes it away at the end", asy
   assert.deepEqual(said, ["\r1 of 2\x1b[K", "\r2 of 2\x1b[K", "\r\x1b[K"]);
 });
 
-Deno.test("Progress never wraps a line, which could not be taken away", async () => {
+Deno.test("Progress cuts a line to the width of the terminal", async () => {
   const { said, world } = onTerminal(true, 20);
   await new Progress(world).show("x".repeat(50));
   assert.deepEqual(said, [`\r${"x".repeat(19)}\x1b[K`]);
 });
 
-Deno.test("Progress says nothing where nobody looks", async () => {
+Deno.test("Progress prints nothing when stderr is not a terminal", async () => {
   const { said, world } = onTerminal(false);
   await using progress = new Progress(world);
   await progress.show("1 of 2");

@@ -16,11 +16,11 @@ import { ProxyReconciler } from "../../../../src/egress/controller/proxy_reconci
 import { FakeClock } from "../../../support/fake_clock.ts";
 import { recordingLog } from "../../../support/recording_log.ts";
 
-/** Keeps objects by kind and name, and may refuse to write the bundle. */
+/** Stores objects by kind and name, and can reject writes of the bundle. */
 class Server {
   readonly objects = new Map<string, KubeObject>();
   refusal: PosternError | undefined;
-  /** Somebody else is quicker to write the report. */
+  /** Another client always writes the report first. */
   isReportBusy = false;
   #version = 0;
 
@@ -72,7 +72,7 @@ function reconcilerOf(server: Server, signal: AbortSignal) {
   return { reconciler, [Symbol.asyncDispose]: () => notes[Symbol.asyncDispose]() };
 }
 
-Deno.test("ProxyReconciler goes on until a bundle that was removed is back, also while the proxy is refused", async () => {
+Deno.test("ProxyReconciler retries until a deleted bundle is back, also while the proxy is rejected", async () => {
   const { signal } = new AbortController();
   const server = new Server();
   await using parts = reconcilerOf(server, signal);
@@ -90,7 +90,7 @@ Deno.test("ProxyReconciler goes on until a bundle that was removed is back, also
   server.objects.delete(`ConfigMap/${managedBundle.name}`);
   server.refusal = new PosternError("not_allowed", "Cannot patch it: there is no right to");
   assert.equal(await reconciler.reconcile({ signal }), "again");
-  assert.match(message(), /must stand beside a proxy.*trusted-ca-bundle cannot be written: .*no right to/);
+  assert.match(message(), /needs a proxy.*cannot write the ConfigMap .*trusted-ca-bundle: .*no right to/);
 
   server.refusal = undefined;
   assert.equal(await reconciler.reconcile({ signal }), "done");
@@ -98,7 +98,7 @@ Deno.test("ProxyReconciler goes on until a bundle that was removed is back, also
   assert.doesNotMatch(message(), /cannot be written/);
 });
 
-Deno.test("ProxyReconciler looks again where its report was not written, of what is accepted and of what is refused", async () => {
+Deno.test("ProxyReconciler retries when it could not write its report, for accepted and rejected proxies", async () => {
   const { signal } = new AbortController();
   for (const spec of [{}, { noProxy: "a.test" }]) {
     const server = new Server();

@@ -19,16 +19,16 @@ import { recordingLog } from "../../../support/recording_log.ts";
 
 type Mapping = Record<string, unknown>;
 
-/** Keeps objects as an API server does, and has every object written by somebody else right before our first write. */
+/** Stores objects like an API server; another client writes every object right before our first write. */
 class BusyServer {
   readonly objects = new Map<string, Mapping & { metadata: Mapping }>();
-  /** Writes that were done, by object. */
+  /** Successful writes by object. */
   readonly done = new Map<string, number>();
   readonly tried = new Map<string, number>();
   isAway = false;
-  /** Refuses every write, as an API server does until it has read its roles. */
+  /** Rejects every write, like an API server before it has read its roles. */
   refuses = false;
-  /** Does the write, and its answer is lost. */
+  /** Performs the write, but loses the response. */
   losesAnswers = false;
   #version = 0;
 
@@ -113,7 +113,7 @@ function bundles(server: BusyServer, signal: AbortSignal, remaining?: () => numb
 
 const once = names.map((name) => [`ConfigMap/${name}`, 1]);
 
-Deno.test("BundleTargets writes each map once, though every first write is a conflict", async () => {
+Deno.test("BundleTargets writes each ConfigMap once although every first write conflicts", async () => {
   const server = new BusyServer();
   const { signal } = new AbortController();
   const { clock, targets, notes } = bundles(server, signal);
@@ -127,7 +127,7 @@ Deno.test("BundleTargets writes each map once, though every first write is a con
   await notes[Symbol.asyncDispose]();
 });
 
-Deno.test("BundleTargets writes nothing twice where answers are lost, and nothing is lost over an outage", async () => {
+Deno.test("BundleTargets writes nothing twice after lost responses, and completes its writes after an outage", async () => {
   const server = new BusyServer();
   const { signal } = new AbortController();
   const { clock, targets, notes } = bundles(server, signal);
@@ -144,7 +144,7 @@ Deno.test("BundleTargets writes nothing twice where answers are lost, and nothin
   await notes[Symbol.asyncDispose]();
 });
 
-Deno.test("BundleTargets soon retries a refused write, and retries less and less often", async () => {
+Deno.test("BundleTargets retries a rejected write soon, then less and less often", async () => {
   const server = new BusyServer();
   const { signal } = new AbortController();
   const { clock, targets, notes } = bundles(server, signal);
@@ -165,7 +165,7 @@ Deno.test("BundleTargets soon retries a refused write, and retries less and less
   await notes[Symbol.asyncDispose]();
 });
 
-Deno.test("WorkQueue ends the pause of an outage when it is hurried", async () => {
+Deno.test("WorkQueue.hurry() ends the pause of an outage", async () => {
   const clock = new FakeClock();
   let isAway = true;
   const done: string[] = [];
@@ -190,7 +190,7 @@ Deno.test("WorkQueue ends the pause of an outage when it is hurried", async () =
   assert.equal(clock.waiting, 0);
 });
 
-Deno.test("BundleTargets begins no write that may outlast the leadership", async () => {
+Deno.test("BundleTargets starts no write that may outlast the leadership", async () => {
   const server = new BusyServer();
   const { signal } = new AbortController();
   const { clock, targets, notes } = bundles(server, signal, () => 400);
@@ -201,7 +201,7 @@ Deno.test("BundleTargets begins no write that may outlast the leadership", async
   await notes[Symbol.asyncDispose]();
 });
 
-Deno.test("WorkloadTargets writes each workload once, though every first write is a conflict", async () => {
+Deno.test("WorkloadTargets writes each workload once although every first write conflicts", async () => {
   const server = new BusyServer();
   const { signal } = new AbortController();
   const given = parts(server, signal);

@@ -52,7 +52,7 @@ const rows: readonly Row[] = [
     id: "AWS without a region",
     platformStatus: { type: "AWS", aws: {} },
     noProxy: `..compute.internal,${withMetadata}`,
-    warnings: [/region of AWS is empty/],
+    warnings: [/AWS region is empty/],
   },
   {
     id: "GCP",
@@ -82,27 +82,27 @@ const rows: readonly Row[] = [
       azure: { cloudName: "AzureStackCloud", armEndpoint: "https://management.local.azurestack.external" },
     },
     noProxy: withAzure.replace("fd00::/64,", "fd00::/64,https://management.local.azurestack.external,"),
-    warnings: [/whole URL, which no client matches/],
+    warnings: [/full URL, which no client matches/],
   },
   {
-    id: "user items with a blank, trimmed",
+    id: "trimmed user items",
     user: "b.com, a.com",
     networking: {},
     noProxy:
       ".cluster.local,.svc,10.128.0.0/14,127.0.0.1,172.30.0.0/16,a.com,api-int.c.example.com,b.com,localhost",
   },
-  { id: "no item twice", user: "localhost,.svc,x.com,x.com", noProxy: `${base},x.com` },
+  { id: "no duplicates", user: "localhost,.svc,x.com,x.com", noProxy: `${base},x.com` },
   {
-    id: "the order of bytes",
+    id: "byte order",
     user: "Z.com,a.com,9.9.9.9,_x,.z,::1",
     noProxy:
       ".cluster.local,.svc,.z,10.0.0.0/16,10.128.0.0/14,127.0.0.1,172.30.0.0/16,192.168.7.0/24,9.9.9.9,::1," +
       "Z.com,_x,a.com,api-int.c.example.com,fd00::/64,localhost",
   },
   {
-    id: "a machine network that is none, and an empty one",
+    id: "an invalid machine network and an empty one",
     networking: { machineNetwork: [{ cidr: "nonsense" }, {}, { cidr: "10.0.0.0/16" }] },
-    problems: [/machineNetwork\[0\].*no network: "nonsense"/, /machineNetwork\[1\].*is empty/],
+    problems: [/machineNetwork\[0\].*not a network: "nonsense"/, /machineNetwork\[1\].*is empty/],
   },
   {
     id: "machine network 0.0.0.0/0 is dropped",
@@ -113,7 +113,7 @@ const rows: readonly Row[] = [
     id: "machine network ::/0 is kept",
     networking: { machineNetwork: [{ cidr: "::/0" }] },
     noProxy: ".cluster.local,.svc,10.128.0.0/14,127.0.0.1,172.30.0.0/16,::/0,api-int.c.example.com,localhost",
-    warnings: [/::\/0 sends every IPv6 address past the proxy/],
+    warnings: [/::\/0, every IPv6 address bypasses the proxy/],
   },
   { id: "internal API URL empty", internalApi: "", problems: [/apiServerInternalURI.*is empty/] },
   {
@@ -143,12 +143,12 @@ const rows: readonly Row[] = [
     ),
   },
   {
-    id: "AWS without its part",
+    id: "AWS without the AWS section",
     platformStatus: { type: "AWS" },
     problems: [/platformStatus\.aws.*is missing/],
   },
   {
-    id: "Azure without its part",
+    id: "Azure without the Azure section",
     platformStatus: { type: "Azure" },
     problems: [/platformStatus\.azure.*is missing/],
   },
@@ -161,11 +161,11 @@ const rows: readonly Row[] = [
     ),
   },
   {
-    id: "exclude leaves an automatic entry out, and not the user's own",
+    id: "exclude removes an automatic entry, but not the user's",
     settings: { exclude: [".svc", "127.0.0.1", "nowhere.test"] },
     user: "127.0.0.1",
     noProxy: base.replace(".svc,", ""),
-    warnings: [/"nowhere\.test", which is no automatic entry/],
+    warnings: [/"nowhere\.test", which is not an automatic entry/],
   },
 ];
 
@@ -182,7 +182,7 @@ for (const row of rows) {
   });
 }
 
-Deno.test("automaticNoProxy() names every fact that it lacks", () => {
+Deno.test("automaticNoProxy() reports every missing fact", () => {
   const infrastructure: InfrastructureFacts = { internalApi: "", platform: "AWS", isHosted: false };
   const { problems } = automaticNoProxy({
     infrastructure,
@@ -192,13 +192,13 @@ Deno.test("automaticNoProxy() names every fact that it lacks", () => {
   assert.equal(problems.length, 5);
 });
 
-Deno.test("acceptedStatus() of no proxy is empty in all three", () => {
+Deno.test("acceptedStatus() without a proxy has three empty values", () => {
   const empty = { httpProxy: "", httpsProxy: "", noProxy: "" };
   assert.deepEqual(acceptedStatus({}, ["a"]), empty);
   assert.deepEqual(acceptedStatus({ readinessEndpoints: ["http://x"] }, ["a"]), empty);
 });
 
-Deno.test("acceptedStatus() has what was asked for, and the list", () => {
+Deno.test("acceptedStatus() has the requested proxy and the merged list", () => {
   assert.deepEqual(acceptedStatus({ httpsProxy: "http://p", noProxy: "b, a" }, ["a", "c"]), {
     httpProxy: "",
     httpsProxy: "http://p",
@@ -207,7 +207,7 @@ Deno.test("acceptedStatus() has what was asked for, and the list", () => {
   assert.equal(acceptedStatus({ httpProxy: "http://p", noProxy: "*" }, ["a"]).noProxy, "*");
 });
 
-Deno.test("readInfrastructure(), readNetwork() and readInstallFacts() take anything", () => {
+Deno.test("readInfrastructure(), readNetwork() and readInstallFacts() accept any value", () => {
   for (const value of [undefined, null, 1, "x", [], {}, { status: 1 }, { status: { platformStatus: [] } }]) {
     assert.deepEqual(readInfrastructure(value), { internalApi: "", isHosted: false });
     assert.deepEqual(readNetwork(value), { serviceNetworks: [], clusterNetworks: [] });

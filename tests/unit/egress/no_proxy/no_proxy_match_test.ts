@@ -40,7 +40,7 @@ for (const { list, url, isDirect } of onlyGo) {
 }
 
 for (const url of ["", "example.test", "http://", "http:///x", "http://a b/", "mailto:me@example.test"]) {
-  Deno.test(`noProxyVerdicts() knows nothing of ${JSON.stringify(url)}`, () => {
+  Deno.test(`noProxyVerdicts() returns nothing for ${JSON.stringify(url)}`, () => {
     assert.equal(noProxyVerdicts("a", url), undefined);
   });
 }

@@ -26,7 +26,7 @@ Deno.test("checkConfig() starts nothing and reports", async () => {
   assert.equal(warnings.length, 1);
   assert.match(
     warnings[0] ?? "",
-    /^\/config\/config\.yaml:4:\d+: warning: transports\.corp\.proxy\.url: has a password/,
+    /^\/config\/config\.yaml:4:\d+: warning: transports\.corp\.proxy\.url: contains a password/,
   );
   assert.deepEqual([place.network.connects, place.network.lookups], [[], []]);
 });

@@ -5,11 +5,11 @@ import { settle } from "../../../support/fake_clock.ts";
 import { memoryPair } from "../../../support/memory_conn.ts";
 
 const cases = [
-  { name: "a reason", body: "dial tcp: connection refused\n", says: "dial tcp: connection refused" },
-  { name: "none", body: "", says: "it answered 502" },
+  { name: "given", body: "dial tcp: connection refused\n", says: "dial tcp: connection refused" },
+  { name: "missing", body: "", says: "it answered 502" },
 ];
 for (const { name, body, says } of cases) {
-  Deno.test(`dialByConnect() does not wait for the end of a connection that refuses it: with ${name}`, async () => {
+  Deno.test(`dialByConnect() does not wait for the end of the connection after a rejection: reason ${name}`, async () => {
     const [near, far] = memoryPair();
     const reach: Partial<FrontendReach> = { label: "the server", connect: () => Promise.resolve(near) };
     const { signal } = new AbortController();

@@ -19,7 +19,7 @@ import { memoryAnswer } from "../../../support/packet_pair.ts";
 
 const { signal } = new AbortController();
 
-/** A server of somebody else, which knows no windows of single connections; `serve` is the target. */
+/** A server of another implementation, without per-connection windows; `serve` plays the target. */
 function world(serve: (target: Conn, host: string) => Promise<void>) {
   const clock = new FakeClock();
   const connections: Http2Connection[] = [];
@@ -28,7 +28,7 @@ function world(serve: (target: Conn, host: string) => Promise<void>) {
     isStalled: false,
     refusals: 0,
     wake: () => {},
-    /** Answers a request in the place of the server. */
+    /** Responds to a request like the server. */
     answer: undefined as ((exchange: Http2Exchange) => void) | undefined,
   };
   const work: Promise<unknown>[] = [];
@@ -82,7 +82,7 @@ function world(serve: (target: Conn, host: string) => Promise<void>) {
   };
 }
 
-/** Counts the PING frames that come to this end, with those that answer one. */
+/** Counts the PING frames that arrive here, including responses. */
 function countPings(end: MemoryConn): { pings: number } {
   const counted = { pings: 0 };
   let left = "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n".length;
@@ -103,7 +103,7 @@ function countPings(end: MemoryConn): { pings: number } {
   return counted;
 }
 
-/** Nothing is sent from this end while the line is stalled. */
+/** Sends nothing from this side while the line is stalled. */
 function stallable(end: MemoryConn, line: { isStalled: boolean; wake: () => void }): void {
   const write = end.write.bind(end);
   end.write = async (bytes) => {
@@ -127,13 +127,13 @@ const greet = async (target: Conn) => {
   await target.closeWrite();
 };
 
-Deno.test("GrpcFrontend: connections that are not read keep no other waiting, whoever the server is", async () => {
+Deno.test("GrpcFrontend: unread connections do not block others, with any server", async () => {
   await using there = world((target, host) => host === "gush.test" ? gush(target) : greet(target));
   const stalled: Conn[] = [];
   for (let count = 0; count < 8; count++) {
     stalled.push(await there.frontend.dial({ host: "gush.test", port: 80 }, { signal }));
   }
-  // All of them are as full as they get.
+  // All connections have full buffers.
   for (let turn = 0; turn < 200; turn++) await new Promise<void>((resolve) => setTimeout(resolve));
   let read: number | null | undefined;
   const reading = (async () => {
@@ -149,7 +149,7 @@ Deno.test("GrpcFrontend: connections that are not read keep no other waiting, wh
   }
 });
 
-Deno.test("GrpcFrontend closes what was opened with former certificates once nothing goes over it", async () => {
+Deno.test("GrpcFrontend closes an idle session of former certificates", async () => {
   await using there = world(async (target) => {
     await target.read(new Uint8Array(1));
     await target.closeWrite();
@@ -165,14 +165,14 @@ Deno.test("GrpcFrontend closes what was opened with former certificates once not
   await second[Symbol.asyncDispose]();
 });
 
-Deno.test("GrpcFrontend asks a connection that it has left no more often than Go's servers bear", async () => {
+Deno.test("GrpcFrontend pings a retired session no more often than Go servers allow", async () => {
   await using there = world(async (target) => {
     await target.read(new Uint8Array(1));
   });
   const first = await there.frontend.dial({ host: "a.test", port: 80 }, { signal });
   there.reach.texts = "second";
   const second = await there.frontend.dial({ host: "a.test", port: 80 }, { signal });
-  // Four within five minutes, and nothing sent in between, are an attack to them.
+  // Go servers treat four pings within five minutes without data as an attack.
   await there.clock.advance(5 * 60_000);
   assert.equal(there.pings[0]?.pings, 1);
   await there.clock.advance(60 * 60_000);
@@ -181,7 +181,7 @@ Deno.test("GrpcFrontend asks a connection that it has left no more often than Go
   for (const conn of [first, second]) await conn[Symbol.asyncDispose]();
 });
 
-Deno.test("GrpcFrontend asks a connection that was silent once for all dials that begin at the same time", async () => {
+Deno.test("GrpcFrontend pings a silent session once for all concurrent dials", async () => {
   await using there = world(async (target) => {
     await target.read(new Uint8Array(1));
   });
@@ -197,14 +197,14 @@ Deno.test("GrpcFrontend asks a connection that was silent once for all dials tha
   for (const conn of [first, ...others, last]) await conn[Symbol.asyncDispose]();
 });
 
-/** Says what it hears. */
+/** Echoes its input. */
 const echo = async (target: Conn) => {
   const bytes = new Uint8Array(10);
   for (let read; (read = await target.read(bytes)) !== null;) await target.write(bytes.slice(0, read));
   await target.closeWrite();
 };
 
-Deno.test("GrpcFrontend: a line that stalls loses new dials, not what goes over it", async () => {
+Deno.test("GrpcFrontend: a stalled line fails new dials, but keeps open connections", async () => {
   await using there = world(echo);
   const live = await there.frontend.dial({ host: "a.test", port: 80 }, { signal });
   await there.clock.advance(6000);
@@ -223,7 +223,7 @@ Deno.test("GrpcFrontend: a line that stalls loses new dials, not what goes over 
   await settle(() => there.frontend.counts.sessions === 1);
 });
 
-Deno.test("GrpcFrontend: a line that says nothing any more ends what goes over it", async () => {
+Deno.test("GrpcFrontend: a dead line closes open connections", async () => {
   await using there = world(echo);
   const live = await there.frontend.dial({ host: "a.test", port: 80 }, { signal });
   await there.clock.advance(6000);
@@ -240,7 +240,7 @@ Deno.test("GrpcFrontend: a line that says nothing any more ends what goes over i
   there.line.wake();
 });
 
-Deno.test("GrpcFrontend asks again, once, where a server turned a dial away unseen", async () => {
+Deno.test("GrpcFrontend retries once when a server rejects an unprocessed dial", async () => {
   await using there = world(echo);
   there.line.refusals = 1;
   const conn = await there.frontend.dial({ host: "a.test", port: 80 }, { signal });
@@ -252,7 +252,7 @@ Deno.test("GrpcFrontend asks again, once, where a server turned a dial away unse
   assert.equal(there.line.refusals, 0);
 });
 
-Deno.test("GrpcFrontend: dials that are refused, however many in a moment, end nothing that goes over the connection", async () => {
+Deno.test("GrpcFrontend: many failed dials do not end other connections of the session", async () => {
   await using there = world(echo);
   const live = await there.frontend.dial({ host: "a.test", port: 80 }, { signal });
   const refused = { host: "refused.test", port: 80 };
@@ -266,8 +266,10 @@ Deno.test("GrpcFrontend: dials that are refused, however many in a moment, end n
   await live[Symbol.asyncDispose]();
 });
 
-for (const [name, after] of [["", undefined], [", and wants no more of ours", http2Codes.noError]] as const) {
-  Deno.test(`GrpcFrontend tells why a server ended a dial's stream: in order${name}`, async () => {
+for (
+  const [name, after] of [["", undefined], [", and wants no more of postern", http2Codes.noError]] as const
+) {
+  Deno.test(`GrpcFrontend reports why a server ended a dial's stream: in order${name}`, async () => {
     await using there = world(echo);
     there.line.answer = (exchange) => {
       const refusal = grpcRefusal({ code: grpcCodes.unimplemented, message: "unknown service" });
@@ -281,7 +283,7 @@ for (const [name, after] of [["", undefined], [", and wants no more of ours", ht
   });
 }
 
-Deno.test("GrpcFrontend keeps nothing of a connection whose stream the server has ended", async () => {
+Deno.test("GrpcFrontend frees a connection after the server ends its stream", async () => {
   await using there = world(echo);
   let ended: Http2Exchange | undefined;
   there.line.answer = (exchange) => {
@@ -295,7 +297,7 @@ Deno.test("GrpcFrontend keeps nothing of a connection whose stream the server ha
     });
   };
   const conn = await there.frontend.dial({ host: "a.test", port: 80 }, { signal });
-  // More than anybody takes.
+  // More data than any window allows.
   const written = conn.write(new Uint8Array(4 << 20)).catch((error) => error);
   await settle(() => Number(ended?.waiting) > 1_000_000);
   ended?.end(grpcTrailers({ code: grpcCodes.unavailable, message: "going away" }));

@@ -35,7 +35,7 @@ class Lab implements AsyncDisposable {
   }
 }
 
-Deno.test("GuestDns asks for both families on one connection, and knows all addresses", async () => {
+Deno.test("GuestDns queries both families on one connection and returns all addresses", async () => {
   await using lab = new Lab();
   assert.deepEqual(await lab.guest.resolve("web.example", { signal }), [
     "192.0.2.1",
@@ -46,12 +46,12 @@ Deno.test("GuestDns asks for both families on one connection, and knows all addr
   assert.deepEqual(lab.network.connects, ["10.96.0.10:53"]);
 });
 
-Deno.test("GuestDns follows an alias within an answer", async () => {
+Deno.test("GuestDns follows an alias within a response", async () => {
   await using lab = new Lab();
   assert.deepEqual(await lab.guest.resolve("alias.example", { signal }), ["192.0.2.3"]);
 });
 
-Deno.test("GuestDns keeps an answer as long as it says, five minutes at most, and that there is none for 5 s", async () => {
+Deno.test("GuestDns caches addresses for their TTL, at most five minutes, and missing ones for 5 s", async () => {
   await using lab = new Lab();
   const cases: [name: string, seconds: number][] = [["web.example", 20], ["four.example", 300], [
     "no.example",
@@ -74,13 +74,13 @@ Deno.test("GuestDns keeps an answer as long as it says, five minutes at most, an
   assert.equal(lab.server.asked.length, count + 2);
 });
 
-Deno.test("GuestDns asks once for all who ask at the same time", async () => {
+Deno.test("GuestDns sends one query for concurrent calls", async () => {
   await using lab = new Lab();
   await Promise.all(Array.from({ length: 5 }, () => lab.guest.resolve("web.example", { signal })));
   assert.equal(lab.server.asked.length, 2);
 });
 
-Deno.test("GuestDns tells a name that is not there from a server that does not say", async () => {
+Deno.test("GuestDns distinguishes a missing name from a failing server", async () => {
   await using lab = new Lab();
   await assert.rejects(lab.guest.resolve("no.example", { signal }), { code: "name_not_found" });
   await assert.rejects(lab.guest.resolve("a..b", { signal }), { code: "name_not_found" });
@@ -93,7 +93,7 @@ Deno.test("GuestDns tells a name that is not there from a server that does not s
   await assert.rejects(lab.guest.resolve("other.example", { signal }), { code: "refused" });
 });
 
-Deno.test("GuestDns gives up a server that is silent, for all who wait", async () => {
+Deno.test("GuestDns times out on a silent server, for all callers", async () => {
   await using lab = new Lab();
   const asking = [
     lab.guest.resolve("slow.example", { signal }),
@@ -104,7 +104,7 @@ Deno.test("GuestDns gives up a server that is silent, for all who wait", async (
   await failed;
 });
 
-Deno.test("GuestDns lets one who leaves go, and answers the others", async () => {
+Deno.test("GuestDns lets one caller cancel without affecting the others", async () => {
   await using lab = new Lab();
   const leaving = new AbortController();
   const gone = lab.guest.resolve("web.example", { signal: leaving.signal });
@@ -114,13 +114,13 @@ Deno.test("GuestDns lets one who leaves go, and answers the others", async () =>
   assert.equal((await staying).length, 3);
 });
 
-Deno.test("GuestDns takes another server where one does not answer", async () => {
+Deno.test("GuestDns tries another server when one does not respond", async () => {
   await using lab = new Lab();
   lab.servers = ["10.96.0.11", "10.96.0.10"];
   assert.equal((await lab.guest.resolve("web.example", { signal })).length, 3);
 });
 
-Deno.test("GuestDns takes no answer for another question, and not without end", async () => {
+Deno.test("GuestDns ignores unrelated responses, up to a limit", async () => {
   await using network = new AsyncDisposableStack();
   const memory = new MemoryNetwork();
   const clock = new FakeClock();

@@ -28,7 +28,7 @@ function lab(
   return { network, reach, connect };
 }
 
-Deno.test("FrontendReach believes the authority that is named, and no other", async () => {
+Deno.test("FrontendReach trusts only the configured CA", async () => {
   const { network, connect } = lab(
     new MemoryFiles({ "/ca.crt": "ca", "/tls.crt": "one", "/tls.key": "one" }),
   );
@@ -38,8 +38,8 @@ Deno.test("FrontendReach believes the authority that is named, and no other", as
   ]);
 });
 
-Deno.test("FrontendReach never shows a certificate with the key of another one, while a secret is swapped", async () => {
-  /** Swaps the secret in the middle of the reads of one connection. */
+Deno.test("FrontendReach never pairs a certificate with another key while a secret is replaced", async () => {
+  /** Replaces the secret during the reads of one connection. */
   class Swapped extends MemoryFiles {
     isSwapping = false;
 

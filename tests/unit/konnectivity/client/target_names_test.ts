@@ -19,7 +19,7 @@ const usual: NamesSettings = {
   preferIPv4: false,
 };
 
-/** Everything that a name may be asked of. */
+/** All sources that can resolve a name. */
 class Lab implements AsyncDisposable {
   readonly network = new MemoryNetwork();
   readonly clock = new FakeClock();
@@ -32,7 +32,7 @@ class Lab implements AsyncDisposable {
     ["round.shop.svc", { addresses: [], alias: "round.shop.svc" }],
     ["hop.shop.svc", { addresses: [], alias: "web.shop" }],
   ]);
-  /** What the API was asked for, and what was held of it. */
+  /** The names queried from the API, and the watch state. */
   readonly asked: string[] = [];
   held: PosternError | undefined;
   holds = 0;
@@ -90,16 +90,16 @@ class Lab implements AsyncDisposable {
       name: "lab",
       names,
       tables,
-      dial: () => Promise.reject(new Error("nobody goes there")),
+      dial: () => Promise.reject(new Error("unexpected dial")),
       [Symbol.asyncDispose]: () => Promise.resolve(),
     };
   }
 
-  way(host: string, port = 443): Promise<TargetPath> {
+  path(host: string, port = 443): Promise<TargetPath> {
     return this.names.pathTo({ host, port }, { signal, onStep: (step) => this.steps.push(step) });
   }
 
-  /** The guest's DNS is not there, or there again. */
+  /** Makes the guest's DNS unreachable or reachable again. */
   cut(isCut = true): void {
     if (isCut) {
       this.network.faults.set("10.96.0.10:53", new PosternError("unreachable", "No agent available"));
@@ -117,91 +117,113 @@ const here = (...hosts: string[]): TargetPath => ({ from: "here", hosts });
 
 const all = { guestDNS: true, managementDNS: true, cloudDirect: true } as const;
 
-const cases: { name: string; settings?: Partial<NamesSettings>; host: string; way: TargetPath }[] = [
-  { name: "an address goes to the agent as it is", settings: all, host: "10.96.1.1", way: far("10.96.1.1") },
-  { name: "an IPv6 address too", settings: all, host: "fd00::1", way: far("fd00::1") },
+const cases: { name: string; settings?: Partial<NamesSettings>; host: string; path: TargetPath }[] = [
   {
-    name: "a cloud's API is dialled from here",
+    name: "an address goes to the agent unchanged",
+    settings: all,
+    host: "10.96.1.1",
+    path: far("10.96.1.1"),
+  },
+  {
+    name: "an IPv6 address goes to the agent unchanged",
+    settings: all,
+    host: "fd00::1",
+    path: far("fd00::1"),
+  },
+  {
+    name: "a cloud API is dialed from this machine",
     settings: all,
     host: "EC2.eu-west-1.AmazonAWS.com.",
-    way: { from: "here" },
+    path: { from: "here" },
   },
   {
-    name: "a cloud's API is like any other unless told",
+    name: "by default a cloud API is an ordinary name",
     host: "sts.amazonaws.com",
-    way: far("sts.amazonaws.com"),
+    path: far("sts.amazonaws.com"),
   },
   {
-    name: "the domain of a cloud itself is no API",
+    name: "a cloud's parent domain is not an API",
     settings: { ...all, guestDNS: false, managementDNS: false },
     host: "azure.com",
-    way: far("azure.com"),
+    path: far("azure.com"),
   },
-  { name: "a Service has its addresses", host: "web.shop", way: far("10.96.1.1", "fd00::1") },
   {
-    name: "a Service has its IPv4 address alone where that is wished",
+    name: "a Service name resolves to the Service's addresses",
+    host: "web.shop",
+    path: far("10.96.1.1", "fd00::1"),
+  },
+  {
+    name: "with preferIPv4 a Service name resolves only to IPv4",
     settings: { preferIPv4: true },
     host: "Web.Shop",
-    way: far("10.96.1.1"),
+    path: far("10.96.1.1"),
   },
-  { name: "an ExternalName is another Service", host: "hop.shop.svc", way: far("10.96.1.1", "fd00::1") },
-  { name: "an ExternalName is a name of the agent", host: "out.shop.svc", way: far("www.elsewhere.example") },
   {
-    name: "an ExternalName is a name of the cluster's DNS",
+    name: "an ExternalName may name another Service",
+    host: "hop.shop.svc",
+    path: far("10.96.1.1", "fd00::1"),
+  },
+  { name: "the agent may resolve an ExternalName", host: "out.shop.svc", path: far("www.elsewhere.example") },
+  {
+    name: "the cluster's DNS may resolve an ExternalName",
     settings: { guestDNS: true },
     host: "out.shop.svc",
-    way: far("192.0.2.7"),
+    path: far("192.0.2.7"),
   },
-  { name: "two labels that are no Service are the agent's", host: "db.internal", way: far("db.internal") },
   {
-    name: "two labels that are no Service are the cluster's DNS's",
+    name: "the agent resolves two labels that are no Service",
+    host: "db.internal",
+    path: far("db.internal"),
+  },
+  {
+    name: "the cluster's DNS resolves two labels that are no Service",
     settings: { guestDNS: true },
     host: "db.internal",
-    way: far("10.0.0.5"),
+    path: far("10.0.0.5"),
   },
   {
-    name: "a headless Service is the cluster's DNS's",
+    name: "the cluster's DNS resolves a headless Service",
     settings: { guestDNS: true },
     host: "headless.shop.svc",
-    way: far("10.128.0.5"),
+    path: far("10.128.0.5"),
   },
-  { name: "one label is no Service", host: "web", way: far("web") },
+  { name: "a single label is not a Service", host: "web", path: far("web") },
   {
-    name: "all answers are tried, the families taking turns",
+    name: "all addresses are tried, with alternating families",
     settings: { guestDNS: true },
     host: "both.example",
-    way: far("192.0.2.1", "2001:db8::1", "192.0.2.2"),
+    path: far("192.0.2.1", "2001:db8::1", "192.0.2.2"),
   },
   {
-    name: "IPv4 answers are tried alone where that is wished",
+    name: "with preferIPv4 only IPv4 addresses are tried",
     settings: { guestDNS: true, preferIPv4: true },
     host: "both.example",
-    way: far("192.0.2.1", "192.0.2.2"),
+    path: far("192.0.2.1", "192.0.2.2"),
   },
   {
-    name: "this machine resolves what is left, where it is told to",
+    name: "with otherwise: local this machine resolves other names",
     settings: { otherwise: "local" },
     host: "only.here.example",
-    way: far("198.51.100.8", "2001:db8::8"),
+    path: far("198.51.100.8", "2001:db8::8"),
   },
   {
-    name: "a name that only this machine knows is dialled from here",
+    name: "a name that only this machine resolves is dialed from this machine",
     settings: all,
     host: "only.here.example",
-    way: here("198.51.100.8", "2001:db8::8"),
+    path: here("198.51.100.8", "2001:db8::8"),
   },
   {
-    name: "a DNS server may be named by its address",
+    name: "the DNS server may be an address",
     settings: { guestDNS: true, guestDNSService: { address: "10.96.0.10" } },
     host: "db.internal",
-    way: far("10.0.0.5"),
+    path: far("10.0.0.5"),
   },
 ];
 
-for (const { name, settings, host, way } of cases) {
+for (const { name, settings, host, path } of cases) {
   Deno.test(`TargetNames: ${name}`, async () => {
     await using lab = new Lab(settings);
-    assert.deepEqual(await lab.way(host), way);
+    assert.deepEqual(await lab.path(host), path);
   });
 }
 
@@ -214,191 +236,191 @@ const unknown: {
   says: RegExp;
 }[] = [
   {
-    name: "a Service that is not there",
+    name: "a missing Service",
     host: "no.shop.svc",
     code: "name_not_found",
     says: /no such Service/,
   },
   {
-    name: "a Service that is not there, however this machine would resolve it",
+    name: "a missing Service, even if this machine resolves its name",
     settings: { otherwise: "local" },
     host: "web.shop.svc.cluster.local",
     code: "name_not_found",
     says: /no such Service/,
   },
   {
-    name: "the same with all DNS there is",
+    name: "a missing Service, with every DNS enabled",
     settings: all,
     host: "web.shop.svc.cluster.local",
     code: "name_not_found",
-    says: /cluster's DNS knows no address/,
+    says: /cluster's DNS has no address/,
   },
   {
     name: "a headless Service without DNS",
     host: "headless.shop.svc",
     code: "name_not_found",
-    says: /headless Service has those of its ready endpoints/,
+    says: /headless Service needs ready endpoints/,
   },
-  { name: "a namespace", host: "olm.svc", code: "name_not_found", says: /no address belongs to it/ },
+  { name: "a namespace", host: "olm.svc", code: "name_not_found", says: /the Service has no address/ },
   {
-    name: "ExternalNames that lead in a circle",
+    name: "ExternalNames that form a loop",
     host: "round.shop.svc",
     code: "name_not_found",
     says: /no address/,
   },
   {
-    name: "a name that nobody knows",
+    name: "an unknown name",
     settings: all,
     host: "no.example",
     code: "name_not_found",
-    says: /cluster's DNS knows no address.*; .*no such name/,
+    says: /cluster's DNS has no address.*; .*no such name/,
   },
   {
-    name: "a DNS server that only this machine knows",
+    name: "a DNS server that only this machine resolves",
     settings: all,
     host: "only.here.example",
     port: 53,
     code: "name_not_found",
-    says: /knows no address/,
+    says: /has no address for this name/,
   },
 ];
 
 for (const { name, settings, host, port, code, says } of unknown) {
-  Deno.test(`TargetNames does not know ${name}`, async () => {
+  Deno.test(`TargetNames does not resolve ${name}`, async () => {
     await using lab = new Lab(settings);
-    await assert.rejects(lab.way(host, port), { code, message: says });
+    await assert.rejects(lab.path(host, port), { code, message: says });
   });
 }
 
-Deno.test("TargetNames asks the API for names of two labels and more, and never for addresses and clouds", async () => {
+Deno.test("TargetNames queries the API for names of two or more labels, never for addresses and clouds", async () => {
   await using lab = new Lab({ cloudDirect: true });
-  for (const host of ["10.0.0.1", "web", "sts.amazonaws.com", "web.shop", "a.b.c"]) await lab.way(host);
+  for (const host of ["10.0.0.1", "web", "sts.amazonaws.com", "web.shop", "a.b.c"]) await lab.path(host);
   assert.deepEqual(lab.asked, ["web.shop", "a.b.c"]);
 });
 
-Deno.test("TargetNames tells where it found a name", async () => {
+Deno.test("TargetNames reports where it found a name", async () => {
   await using lab = new Lab(all);
-  for (const host of ["web.shop", "db.internal", "only.here.example", "out.shop.svc"]) await lab.way(host);
+  for (const host of ["web.shop", "db.internal", "only.here.example", "out.shop.svc"]) await lab.path(host);
   assert.deepEqual(lab.steps, [
     "found web.shop: 10.96.1.1, fd00::1 (its Service)",
     "found db.internal: 10.0.0.5 (the cluster's DNS)",
-    "found only.here.example: 198.51.100.8, 2001:db8::8 (this machine's resolver, dialled from here)",
+    "found only.here.example: 198.51.100.8, 2001:db8::8 (this machine's resolver, dialed from this machine)",
     "out.shop.svc is the ExternalName www.elsewhere.example",
     "found www.elsewhere.example: 192.0.2.7 (the cluster's DNS)",
   ]);
 });
 
-Deno.test("TargetNames goes on where the API cannot be asked, and tells of it where nobody else knows", async () => {
+Deno.test("TargetNames skips a failing API, and reports it if no other source resolves the name", async () => {
   await using lab = new Lab({ guestDNS: true, guestDNSService: { address: "10.96.0.10" } });
   lab.services.set("db.internal", new PosternError("unreachable", "The API is away", { hint: "start it" }));
   lab.services.set("no.shop.svc", new PosternError("unreachable", "The API is away", { hint: "start it" }));
-  assert.deepEqual(await lab.way("db.internal"), far("10.0.0.5"));
-  await assert.rejects(lab.way("no.shop.svc"), {
+  assert.deepEqual(await lab.path("db.internal"), far("10.0.0.5"));
+  await assert.rejects(lab.path("no.shop.svc"), {
     code: "name_not_found",
     message: /The API is away; .*DNS/,
     hint: "start it",
   });
   await using without = new Lab();
   without.services.set("no.shop.svc", new PosternError("auth", "The API wants a token"));
-  await assert.rejects(without.way("no.shop.svc"), { code: "unreachable", message: /wants a token/ });
+  await assert.rejects(without.path("no.shop.svc"), { code: "unreachable", message: /wants a token/ });
 });
 
-Deno.test("TargetNames gives up an API that is silent after five seconds", async () => {
+Deno.test("TargetNames stops waiting for a silent API after five seconds", async () => {
   await using lab = new Lab();
   lab.services.set("slow.internal", "silent");
-  const way = lab.way("slow.internal");
+  const path = lab.path("slow.internal");
   await lab.clock.advance(5000);
-  assert.deepEqual(await way, far("slow.internal"));
+  assert.deepEqual(await path, far("slow.internal"));
 });
 
-Deno.test("TargetNames lets a client go that leaves while the API is asked", async () => {
+Deno.test("TargetNames stops when the client leaves during an API request", async () => {
   await using lab = new Lab();
   lab.services.set("slow.internal", "silent");
   const leaving = new AbortController();
-  const way = lab.names.pathTo({ host: "slow.internal", port: 1 }, { signal: leaving.signal });
+  const path = lab.names.pathTo({ host: "slow.internal", port: 1 }, { signal: leaving.signal });
   leaving.abort(new Error("left"));
-  await assert.rejects(way, /left/);
+  await assert.rejects(path, /left/);
 });
 
-Deno.test("TargetNames holds the whole cluster, or asks name by name for a while where it may not", async () => {
+Deno.test("TargetNames watches the whole cluster, or queries single names for a while if RBAC denies that", async () => {
   await using lab = new Lab();
   lab.held = new PosternError("not_allowed", "Cannot list Services everywhere");
-  assert.deepEqual(await lab.way("web.shop"), far("10.96.1.1", "fd00::1"));
-  await lab.way("web.shop");
+  assert.deepEqual(await lab.path("web.shop"), far("10.96.1.1", "fd00::1"));
+  await lab.path("web.shop");
   assert.equal(lab.holds, 1);
   await lab.clock.advance(10 * 60_000);
-  await lab.way("web.shop");
+  await lab.path("web.shop");
   assert.equal(lab.holds, 2);
 });
 
-Deno.test("TargetNames goes on from here while the cluster's DNS cannot be asked, and asks again after 30 s", async () => {
+Deno.test("TargetNames uses this machine's resolver while the cluster's DNS fails, and retries after 30 s", async () => {
   await using lab = new Lab(all);
   lab.cut();
-  assert.deepEqual(await lab.way("www.elsewhere.example"), here("198.51.100.7"));
+  assert.deepEqual(await lab.path("www.elsewhere.example"), here("198.51.100.7"));
   assert.equal(lab.dialled.length, 1);
-  // Services and addresses are the cluster's all the while, and so is whatever has port 53.
-  assert.deepEqual(await lab.way("web.shop"), far("10.96.1.1", "fd00::1"));
-  assert.deepEqual(await lab.way("10.0.0.5"), far("10.0.0.5"));
-  await assert.rejects(lab.way("www.elsewhere.example", 53), {
+  // Services, addresses and port 53 still belong to the cluster.
+  assert.deepEqual(await lab.path("web.shop"), far("10.96.1.1", "fd00::1"));
+  assert.deepEqual(await lab.path("10.0.0.5"), far("10.0.0.5"));
+  await assert.rejects(lab.path("www.elsewhere.example", 53), {
     code: "unreachable",
     message: /No agent available/,
   });
-  assert.deepEqual(await lab.way("www.elsewhere.example"), here("198.51.100.7"));
+  assert.deepEqual(await lab.path("www.elsewhere.example"), here("198.51.100.7"));
   assert.equal(lab.dialled.length, 1);
   await lab.clock.advance(29_999);
-  await lab.way("www.elsewhere.example");
+  await lab.path("www.elsewhere.example");
   assert.equal(lab.dialled.length, 1);
   await lab.clock.advance(1);
-  // One asks, the others do not wait for it.
-  const ways = await Promise.all([lab.way("www.elsewhere.example"), lab.way("www.elsewhere.example")]);
-  assert.deepEqual(ways, [here("198.51.100.7"), here("198.51.100.7")]);
+  // One dial retries; the others do not wait for it.
+  const paths = await Promise.all([lab.path("www.elsewhere.example"), lab.path("www.elsewhere.example")]);
+  assert.deepEqual(paths, [here("198.51.100.7"), here("198.51.100.7")]);
   assert.equal(lab.dialled.length, 2);
   lab.cut(false);
-  assert.deepEqual(await lab.way("www.elsewhere.example"), here("198.51.100.7"));
+  assert.deepEqual(await lab.path("www.elsewhere.example"), here("198.51.100.7"));
   await lab.clock.advance(30_000);
-  assert.deepEqual(await lab.way("www.elsewhere.example"), far("192.0.2.7"));
-  assert.deepEqual(await lab.way("db.internal"), far("10.0.0.5"));
+  assert.deepEqual(await lab.path("www.elsewhere.example"), far("192.0.2.7"));
+  assert.deepEqual(await lab.path("db.internal"), far("10.0.0.5"));
 });
 
-Deno.test("TargetNames asks a cluster's DNS for all names again once it has answered that it does not know one", async () => {
+Deno.test("TargetNames uses the cluster's DNS again after it reports an unknown name", async () => {
   await using lab = new Lab(all);
   lab.network.names.set("db.internal", ["198.51.100.1"]);
   lab.cut();
-  assert.deepEqual(await lab.way("db.internal"), here("198.51.100.1"));
+  assert.deepEqual(await lab.path("db.internal"), here("198.51.100.1"));
   lab.cut(false);
   await lab.clock.advance(30_000);
-  assert.deepEqual(await lab.way("only.here.example"), here("198.51.100.8", "2001:db8::8"));
-  assert.deepEqual(await lab.way("db.internal"), far("10.0.0.5"));
+  assert.deepEqual(await lab.path("only.here.example"), here("198.51.100.8", "2001:db8::8"));
+  assert.deepEqual(await lab.path("db.internal"), far("10.0.0.5"));
 });
 
-Deno.test("TargetNames does not take a name that the cluster does not know for a cluster that is away", async () => {
+Deno.test("TargetNames does not treat an unknown name as a DNS outage", async () => {
   await using lab = new Lab(all);
-  assert.deepEqual(await lab.way("only.here.example"), here("198.51.100.8", "2001:db8::8"));
-  assert.deepEqual(await lab.way("www.elsewhere.example"), far("192.0.2.7"));
+  assert.deepEqual(await lab.path("only.here.example"), here("198.51.100.8", "2001:db8::8"));
+  assert.deepEqual(await lab.path("www.elsewhere.example"), far("192.0.2.7"));
 });
 
-Deno.test("TargetNames asks the cluster's DNS each time as long as this machine knows no better", async () => {
+Deno.test("TargetNames queries the cluster's DNS each time while this machine cannot resolve the name", async () => {
   await using lab = new Lab(all);
   lab.cut();
-  await assert.rejects(lab.way("db.internal"), {
+  await assert.rejects(lab.path("db.internal"), {
     code: "unreachable",
     message: /No agent available.*no such name/,
   });
   lab.cut(false);
-  assert.deepEqual(await lab.way("db.internal"), far("10.0.0.5"));
+  assert.deepEqual(await lab.path("db.internal"), far("10.0.0.5"));
 });
 
-Deno.test("TargetNames says that it cannot ask, where the cluster's DNS is away and nobody stands in", async () => {
+Deno.test("TargetNames reports a failing cluster DNS without a fallback", async () => {
   await using lab = new Lab({ guestDNS: true });
   lab.services.delete("dns-default.openshift-dns.svc");
-  await assert.rejects(lab.way("db.internal"), {
+  await assert.rejects(lab.path("db.internal"), {
     code: "unreachable",
-    message: /: cannot find the Service openshift-dns\/dns-default/,
+    message: /: cannot find the cluster's DNS Service openshift-dns\/dns-default/,
   });
 });
 
-Deno.test("TargetNames puts IPv4 first of what this machine resolves, where that is wished", async () => {
+Deno.test("TargetNames with preferIPv4 puts IPv4 addresses of this machine's resolver first", async () => {
   await using lab = new Lab({ ...all, preferIPv4: true });
   lab.network.names.set("six.example", ["2001:db8::1", "2001:db8::2", "198.51.100.1"]);
-  assert.deepEqual(await lab.way("six.example"), here("198.51.100.1", "2001:db8::1", "2001:db8::2"));
+  assert.deepEqual(await lab.path("six.example"), here("198.51.100.1", "2001:db8::1", "2001:db8::2"));
 });

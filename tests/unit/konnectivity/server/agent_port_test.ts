@@ -11,7 +11,7 @@ import { recordingLog } from "../../../support/recording_log.ts";
 
 const hour = 3_600_000;
 
-/** Holds back what is written to a connection, for as long as a test wants. */
+/** Holds back writes to a connection while a test needs it. */
 function holding(conn: Conn): { readonly conn: Conn; hold(): void; release(): void } {
   let gate = Promise.withResolvers<void>();
   gate.resolve();
@@ -23,7 +23,7 @@ function holding(conn: Conn): { readonly conn: Conn; hold(): void; release(): vo
   return { conn, hold: () => gate = Promise.withResolvers(), release: () => gate.resolve() };
 }
 
-Deno.test("serveAgent() keeps an agent through sleeps and jumps of the clock, and drops it when it is silent", async () => {
+Deno.test("serveAgent() keeps an agent across sleeps and clock jumps, and drops a silent one", async () => {
   const clock = new FakeClock();
   const log = recordingLog();
   const stop = new AbortController();
@@ -47,7 +47,7 @@ Deno.test("serveAgent() keeps an agent through sleeps and jumps of the clock, an
     await clock.advance(10_000);
     assert.equal(agents.size, 1);
   }
-  // Asleep between two questions, and asleep while it waits for an answer that is on its way.
+  // Sleeps between two pings, and while a ping response is in flight.
   await clock.skip(hour);
   await clock.advance(10_000);
   assert.equal(agents.size, 1);

@@ -12,14 +12,14 @@ import { recordingLog } from "../../../support/recording_log.ts";
 interface World extends AsyncDisposable {
   readonly clock: FakeClock;
   readonly agent: KonnectivityAgent;
-  /** What came to servers. */
+  /** The requests that servers received. */
   readonly requests: readonly Http2Exchange[];
   readonly connections: readonly Http2Connection[];
-  /** How many PING frames the agent has sent. */
+  /** The number of PING frames from the agent. */
   pings(): number;
 }
 
-/** An agent and its servers, over memory. `server` says who answers the next connection. */
+/** An agent and its servers on a memory network. `server` chooses the server of the next connection. */
 function agentWorld(
   { server, options = {} }: {
     readonly server: () => {
@@ -45,7 +45,7 @@ function agentWorld(
     most: 10,
     retry: { first: 1000, most: 10_000 },
     random: () => 0,
-    dial: () => Promise.reject(new Error("nothing is dialled")),
+    dial: () => Promise.reject(new Error("unexpected dial")),
     ...options,
     connect: () => {
       const [near, far] = memoryPair();
@@ -77,7 +77,7 @@ function agentWorld(
     pings: () => frames.pings,
     async [Symbol.asyncDispose]() {
       stop.abort();
-      // A farewell waits for a moment until it is sent.
+      // The drain packet needs a moment.
       const over = { isOver: false };
       const ended = running.finally(() => over.isOver = true);
       while (!over.isOver) await clock.advance(100);
@@ -87,7 +87,7 @@ function agentWorld(
   };
 }
 
-/** Counts what a client of HTTP/2 writes: whole frames, the first write after the preface. */
+/** Counts the frames of an HTTP/2 client; writes are whole frames, the first one is the preface. */
 class FrameCount {
   pings = 0;
 
@@ -112,18 +112,28 @@ class FrameCount {
 }
 
 const pulses = [
-  { name: "a server of postern every three seconds", isPostern: true, options: {}, pings: 10 },
+  { name: "a postern server every three seconds", isPostern: true, options: {}, pings: 10 },
   {
-    name: "a server of postern more often where that is wanted",
+    name: "a postern server more often if configured",
     isPostern: true,
     options: { pulse: 1000 },
     pings: 31,
   },
-  { name: "a server of postern not less often", isPostern: true, options: { pulse: 3_600_000 }, pings: 10 },
-  { name: "a server of Kubernetes, which forbids it, hardly ever", isPostern: false, options: {}, pings: 0 },
+  {
+    name: "a postern server at least every three seconds",
+    isPostern: true,
+    options: { pulse: 3_600_000 },
+    pings: 10,
+  },
+  {
+    name: "an upstream server rarely, because it forbids frequent pings",
+    isPostern: false,
+    options: {},
+    pings: 0,
+  },
 ];
 for (const { name, isPostern, options, pings } of pulses) {
-  Deno.test(`KonnectivityAgent asks ${name}`, async () => {
+  Deno.test(`KonnectivityAgent pings ${name}`, async () => {
     await using world = agentWorld({ server: () => ({ id: "a", isPostern }), options });
     await world.clock.advance(31_000);
     assert.deepEqual(world.agent.servers, ["a"]);
@@ -134,7 +144,7 @@ for (const { name, isPostern, options, pings } of pulses) {
   });
 }
 
-Deno.test("KonnectivityAgent looks for as many servers as they say, and asks none twice at once", async () => {
+Deno.test("KonnectivityAgent joins as many servers as they report, one at a time", async () => {
   const ids = ["a", "a", "b"];
   await using world = agentWorld({ server: () => ({ id: ids.shift() ?? "c", count: 2 }) });
   await world.clock.advance(10);
@@ -146,7 +156,7 @@ Deno.test("KonnectivityAgent looks for as many servers as they say, and asks non
   assert.equal(world.connections.length, 3);
 });
 
-Deno.test("KonnectivityAgent looks for one server more when the count changes, without being woken", async () => {
+Deno.test("KonnectivityAgent looks for another server when the count grows", async () => {
   let known = 1;
   let next = 0;
   const server = () => ({ id: String(next++), count: 5 });
@@ -160,10 +170,10 @@ Deno.test("KonnectivityAgent looks for one server more when the count changes, w
   assert.equal(world.agent.wanted, 1);
 });
 
-Deno.test("check 26: KonnectivityAgent finds a server that was away for long, within its longest pause", async () => {
+Deno.test("check 26: KonnectivityAgent rejoins after a long outage within its longest delay", async () => {
   let isAway = false;
   const server = () => {
-    if (isAway) throw new Error("nobody is there");
+    if (isAway) throw new Error("the server is down");
     return { id: "a" };
   };
   await using world = agentWorld({ server });
@@ -177,24 +187,24 @@ Deno.test("check 26: KonnectivityAgent finds a server that was away for long, wi
   assert.deepEqual(world.agent.servers, ["a"]);
 });
 
-Deno.test("check 27: KonnectivityAgent keeps one connection to the only one of two servers", async () => {
+Deno.test("check 27: KonnectivityAgent keeps one connection when only one of two servers runs", async () => {
   await using world = agentWorld({ server: () => ({ id: "a", count: 2 }) });
   await world.clock.advance(60_000);
   assert.deepEqual(world.agent.servers, ["a"]);
-  // As upstream's: one try a second, each given up at once.
+  // Like upstream: one attempt per second, each closed at once.
   assert.ok(world.connections.length <= 62, `${world.connections.length} connections`);
 });
 
-Deno.test("KonnectivityAgent looks for ever where it shall", async () => {
+Deno.test("KonnectivityAgent never stops looking if configured", async () => {
   const ids = ["a", "a", "a"];
   const server = () => ({ id: ids.shift() ?? "late" });
   await using world = agentWorld({ server, options: { looksForever: true } });
-  // In steps, because each of its connections takes more turns than one step has.
+  // Advance in steps: each connection needs more turns than one step has.
   for (let ms = 0; ms < 6000; ms += 100) await world.clock.advance(100);
   assert.deepEqual(world.agent.servers, ["a", "late"]);
 });
 
-Deno.test("KonnectivityAgent reads its token anew for each connection, and replaces a lost one at once", async () => {
+Deno.test("KonnectivityAgent reads its token for each connection, and replaces a lost connection at once", async () => {
   let reads = 0;
   const token = () => Promise.resolve(`token-${++reads}\n`);
   await using world = agentWorld({ server: () => ({ id: "a" }), options: { token } });
@@ -205,7 +215,7 @@ Deno.test("KonnectivityAgent reads its token anew for each connection, and repla
   assert.deepEqual(tokens, ["Bearer token-1", "Bearer token-2"]);
 });
 
-Deno.test("KonnectivityAgent keeps its server through sleeps and jumps of the clock", async () => {
+Deno.test("KonnectivityAgent keeps its server across sleeps and clock jumps", async () => {
   await using world = agentWorld({ server: () => ({ id: "a" }) });
   await world.clock.advance(4000);
   const hour = 3_600_000;
@@ -221,7 +231,7 @@ Deno.test("KonnectivityAgent keeps its server through sleeps and jumps of the cl
   assert.equal(world.connections.length, 1);
 });
 
-Deno.test("KonnectivityAgent leaves a server that was reached and says nothing, and tries again", async () => {
+Deno.test("KonnectivityAgent leaves a silent server and retries", async () => {
   let isMute = true;
   await using world = agentWorld({ server: () => ({ id: "a", isMute }) });
   await world.clock.advance(9999);
@@ -232,7 +242,7 @@ Deno.test("KonnectivityAgent leaves a server that was reached and says nothing, 
   assert.equal(world.connections.length, 2);
 });
 
-Deno.test("KonnectivityAgent that drains joins no server any more, not one that was just asked either", async () => {
+Deno.test("KonnectivityAgent joins no server while it drains, not even one it is connecting to", async () => {
   let next = 0;
   let isMute = false;
   await using world = agentWorld({ server: () => ({ id: String(next++), count: 2, isMute }) });
@@ -241,21 +251,22 @@ Deno.test("KonnectivityAgent that drains joins no server any more, not one that 
   assert.deepEqual(world.agent.servers, ["0"]);
   assert.equal(world.requests.length, 2);
   const drained = world.agent.drain({ signal: new AbortController().signal });
-  // It would have connections made that the agent does not wait for.
+  // That server would open connections that the agent does not wait for.
   world.requests[1]?.respond(grpcAnswer([["serverid", "late"], ["servercount", "2"]]));
   await world.clock.advance(300);
   await drained;
   assert.deepEqual(world.agent.servers, ["0"]);
 });
 
-Deno.test("KonnectivityAgent leaves more and more time to a server that takes and drops it at once", async () => {
+Deno.test("KonnectivityAgent backs off from a server that drops it right after it joined", async () => {
   await using world = agentWorld({ server: () => ({ id: "a" }) });
   for (let ms = 0; ms < 20_000; ms += 10) {
     await world.clock.advance(10);
     world.connections.at(-1)?.abort();
   }
   assert.ok(world.connections.length < 10, `${world.connections.length} connections`);
-  // One that stays is replaced at once again. In steps, because a connection takes more turns than one step has.
+  // A connection that lasted is replaced at once. Advance in steps: a connection needs more turns than one
+  // step has.
   for (let ms = 0; ms < 30_000; ms += 100) await world.clock.advance(100);
   assert.deepEqual(world.agent.servers, ["a"]);
   world.connections.at(-1)?.abort();
@@ -263,7 +274,7 @@ Deno.test("KonnectivityAgent leaves more and more time to a server that takes an
   assert.deepEqual(world.agent.servers, ["a"]);
 });
 
-Deno.test("KonnectivityAgent that drains waits for connections that a server wanted after it had none", async () => {
+Deno.test("KonnectivityAgent waits for connections that a server opens during the drain", async () => {
   let next = 0;
   const dial: Dial = () => {
     const [conn] = memoryPair();
@@ -285,7 +296,7 @@ Deno.test("KonnectivityAgent that drains waits for connections that a server wan
   let hasDrained = false;
   const drained = world.agent.drain({ signal }).then(() => hasDrained = true);
   await world.clock.advance(10);
-  // The server has no other agent.
+  // The server has only this agent.
   const late = await second?.dial(target, { signal });
   await early?.[Symbol.asyncDispose]();
   await world.clock.advance(10);

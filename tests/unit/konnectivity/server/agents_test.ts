@@ -13,7 +13,7 @@ const target = { host: "db.Example", port: 5432 };
 
 type Says = Conn | PosternError | "nothing";
 
-/** An agent whose dials end as told, and who remembers that it was asked. */
+/** An agent with scripted dial results that counts its dials. */
 function agent(id: string, says: Says, about = ""): AgentLink & { asked: number } {
   const link = {
     id,
@@ -53,7 +53,7 @@ for (
   const { name, about, strategies, host, chosen } of [
     { name: "any agent", about: ["", ""], strategies: ["default"], host: "x", chosen: ["a0", "a1"] },
     {
-      name: "the agent of a name, in any case",
+      name: "the agent of a name, ignoring case",
       about: ["host=DB.example", ""],
       strategies: ["destHost"],
       host: "db.EXAMPLE",
@@ -74,28 +74,28 @@ for (
       chosen: ["a1"],
     },
     {
-      name: "nobody for a name that no agent has",
+      name: "no agent for an unknown name",
       about: ["host=other", ""],
       strategies: ["destHost"],
       host: "x",
       chosen: [],
     },
     {
-      name: "the agents that are the way to everything",
+      name: "the agents with a default route",
       about: ["", "default-route=true"],
       strategies: ["defaultRoute"],
       host: "x",
       chosen: ["a1"],
     },
     {
-      name: "the first strategy that finds one",
+      name: "by the first strategy with a match",
       about: ["host=x", "default-route=true"],
       strategies: ["destHost", "defaultRoute"],
       host: "y",
       chosen: ["a1"],
     },
     {
-      name: "the others, when one says it is not the way",
+      name: "other agents than one with default-route=false",
       about: ["default-route=false", ""],
       strategies: ["defaultRoute", "default"],
       host: "y",
@@ -109,13 +109,13 @@ for (
   });
 }
 
-Deno.test("Agents takes the newest connection of an agent that came again first", () => {
+Deno.test("Agents prefers the newest connection of a reconnected agent", () => {
   const [old, young] = [agent("a", "nothing"), agent("a", "nothing")];
   const { agents } = agentsOf([old, young]);
   assert.deepEqual(agents.candidates("x"), [young, old]);
 });
 
-Deno.test("Agents takes those that drain last, and still when they are alone", () => {
+Deno.test("Agents puts draining agents last, and uses them when there are no others", () => {
   const [first, second] = [agent("a", "nothing"), agent("b", "nothing")];
   first.isDraining = true;
   const { agents } = agentsOf([first, second]);
@@ -124,7 +124,7 @@ Deno.test("Agents takes those that drain last, and still when they are alone", (
   assert.equal(agents.candidates("x").length, 2);
 });
 
-Deno.test("Agents is ready when any of its strategies finds somebody", () => {
+Deno.test("Agents is ready when any strategy has an agent", () => {
   const { agents } = agentsOf([], ["destHost", "defaultRoute"]);
   assert.equal(agents.isReady, false);
   using _plain = agents.add(agent("a", "nothing"));
@@ -136,7 +136,7 @@ Deno.test("Agents is ready when any of its strategies finds somebody", () => {
   assert.equal(agents.isReady, false);
 });
 
-Deno.test("dial() goes to another agent when one is lost, and takes the target's answer for one", async () => {
+Deno.test("dial() retries with another agent after a loss, but not after a response about the target", async () => {
   const [conn] = memoryPair();
   const [gone, fine] = [agent("a", lost), agent("b", conn)];
   assert.equal(await agentsOf([gone, fine]).agents.dial(target, { signal }), conn);
@@ -145,18 +145,18 @@ Deno.test("dial() goes to another agent when one is lost, and takes the target's
   assert.deepEqual([gone.asked, no.asked, never.asked], [1, 1, 0]);
 });
 
-Deno.test("dial() without agents says so", async () => {
+Deno.test("dial() without agents throws", async () => {
   await assert.rejects(agentsOf([]).agents.dial(target, { signal }), /^PosternError: No agent available/);
 });
 
-Deno.test("dial() ends in time with an agent that answers nothing", async () => {
+Deno.test("dial() times out with a silent agent", async () => {
   const { agents, clock } = agentsOf([agent("a", "nothing")]);
   const late = assert.rejects(agents.dial(target, { signal }), { code: "timeout" });
   await clock.advance(1000);
   await late;
 });
 
-Deno.test("readIdentifiers() reads what it knows, from anything", () => {
+Deno.test("readIdentifiers() reads known identifiers from any text", () => {
   const found = readIdentifiers(
     "host=A.b&host=c&ipv4=10.0.0.1&cidr=10.0.0.0/8&uid=x&default-route=true&%%%=&host=",
   );

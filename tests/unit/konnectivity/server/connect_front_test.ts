@@ -8,7 +8,7 @@ import { recordingLog } from "../../../support/recording_log.ts";
 
 const bytes = (text: string) => new TextEncoder().encode(text);
 
-/** What a client that says `request` and then no more is told. */
+/** The response to a client that sends `request` and then nothing. */
 async function told(request: string, dial: Dial): Promise<string> {
   const [near, far] = memoryPair();
   const clock = new FakeClock();
@@ -33,7 +33,7 @@ for (
       name: "another method",
       request: "GET http://a/ HTTP/1.1\r\nHost: a\r\n\r\n",
       status: 405,
-      says: /CONNECT only/,
+      says: /only CONNECT/,
     },
     { name: "no port", request: "CONNECT db.example HTTP/1.1\r\nHost: a\r\n\r\n", status: 400, says: /port/ },
     {
@@ -63,13 +63,13 @@ for (
   ]
 ) {
   Deno.test(`serveConnectFront() answers ${status} for ${name}`, async () => {
-    const answer = await told(request, failing(error ?? new PosternError("internal", "not asked for")));
+    const answer = await told(request, failing(error ?? new PosternError("internal", "unexpected dial")));
     assert.match(answer, new RegExp(`^HTTP/1.1 ${status} `));
     assert.match(answer, says);
   });
 }
 
-Deno.test("serveConnectFront() says 200 before anything of the target, and hands on what came along", async () => {
+Deno.test("serveConnectFront() sends 200 before the target's data, and forwards early client data", async () => {
   const [ours, theirs] = memoryPair();
   const tally = { up: 0, down: 0 };
   const ended = Promise.withResolvers<string>();

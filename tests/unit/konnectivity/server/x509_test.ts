@@ -4,7 +4,7 @@ import { decodePem, encodePem } from "../../../../src/konnectivity/server/x509.t
 
 const block = (text: string) => `-----BEGIN CERTIFICATE-----${text}-----END CERTIFICATE-----`;
 
-Deno.test("decodePem() undoes encodePem(), whatever stands around it", () => {
+Deno.test("decodePem() decodes encodePem() output inside other text", () => {
   for (const length of [1, 47, 48, 49, 1000]) {
     const bytes = Uint8Array.from({ length }, (_, at) => at * 7);
     assert.deepEqual(decodePem("CERTIFICATE", `junk\n${encodePem("CERTIFICATE", bytes)}junk`), bytes);
@@ -12,7 +12,7 @@ Deno.test("decodePem() undoes encodePem(), whatever stands around it", () => {
 });
 
 for (const text of ["", block("AB=C"), block("A"), block("\n=\n"), block("\u00e4")]) {
-  Deno.test(`decodePem() refuses ${JSON.stringify(text)} as a mistake of the configuration`, () => {
+  Deno.test(`decodePem() rejects ${JSON.stringify(text)} with a config error`, () => {
     assert.throws(() => decodePem("CERTIFICATE", text), (error) => isPosternError(error, "config"));
   });
 }

@@ -156,7 +156,7 @@ const failures: readonly {
     name: "what is no JSON",
     answer: { status: 200, body: "<html>" },
     code: "protocol",
-    message: /the answer is not JSON/,
+    message: /the response is not JSON/,
   },
   {
     name: "429 that asks for too long",

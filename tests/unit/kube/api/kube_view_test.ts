@@ -219,7 +219,7 @@ Deno.test("KubeView says of an answer about pods that is no JSON whose it is", a
   for (const ask of questions) {
     await assert.rejects(ask(), (error: PosternError) => {
       assert.equal(error.code, "protocol");
-      assert.match(error.message, /^Cannot (read|list) .* of the cluster "lab": the answer is not JSON$/);
+      assert.match(error.message, /^Cannot (read|list) .* of the cluster "lab": the response is not JSON$/);
       return true;
     });
   }

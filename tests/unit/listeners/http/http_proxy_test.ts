@@ -509,7 +509,7 @@ for (
     }
     const answer = await readUntil(world.client, "\r\n\r\n");
     assert.match(answer, /^HTTP\/1\.1 502 /);
-    assert.match(answer, /\r\nPostern-Error: protocol; Cannot read the answer: too many 1xx responses\r\n/);
+    assert.match(answer, /\r\nPostern-Error: protocol; Cannot read the response: too many 1xx responses\r\n/);
     // The origin connection is not reused.
     assert.notEqual(dial.outcome, undefined);
     await leave(world);

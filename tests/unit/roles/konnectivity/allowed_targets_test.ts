@@ -15,13 +15,13 @@ for (
     { patterns: ["=a.example"], host: "b.a.example", port: 1, has: false },
   ]
 ) {
-  Deno.test(`AllowedTargets of ${patterns.join(" ") || "nothing"} ${has ? "has" : "lacks"} ${host}:${port}`, () => {
+  Deno.test(`AllowedTargets with ${patterns.join(" ") || "no patterns"} ${has ? "allows" : "denies"} ${host}:${port}`, () => {
     assert.equal(new AllowedTargets(patterns).has({ host, port }), has);
   });
 }
 
 for (const pattern of ["", "two words", "#x", "10.0.0.0/99", "a b\nc"]) {
-  Deno.test(`AllowedTargets refuses ${JSON.stringify(pattern)}`, () => {
+  Deno.test(`AllowedTargets rejects the pattern ${JSON.stringify(pattern)}`, () => {
     assert.throws(() => new AllowedTargets([pattern]), { code: "usage" });
   });
 }

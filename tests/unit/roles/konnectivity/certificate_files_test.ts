@@ -22,7 +22,7 @@ async function made() {
   return { ...world, written, read };
 }
 
-Deno.test("writeCertificates() writes upstream's layout: two CAs, names for servers alone, and private keys", async () => {
+Deno.test("writeCertificates() writes upstream's layout: two CAs, names only for servers, and private keys", async () => {
   const { files, written, read } = await made();
   const authorities = ["/c/frontend/issued/ca.crt", "/c/agent/issued/ca.crt"];
   assert.deepEqual(written.map(({ path }) => path).sort(), [...authorities, ...leaves].sort());
@@ -38,16 +38,16 @@ Deno.test("writeCertificates() writes upstream's layout: two CAs, names for serv
   assert.notDeepEqual((await read(authorities[0] ?? "")).subject, (await read(authorities[1] ?? "")).subject);
 });
 
-Deno.test("writeCertificates() replaces nothing that is there unless it shall", async () => {
+Deno.test("writeCertificates() replaces existing files only with --renew", async () => {
   const { clock, files } = await made();
   await assert.rejects(writeCertificates(request, { clock, files }), { code: "config", hint: /--renew/ });
 });
 
 const renewals = [
-  { name: "nothing that has more than a third of its time left", days: 50, renews: "due", count: 0 },
-  { name: "what is in its last third", days: 70, renews: "due", count: 4 },
-  { name: "what is over", days: 200, renews: "due", count: 4 },
-  { name: "everything", days: 1, renews: "all", count: 4 },
+  { name: "no certificate with more than a third of its validity left", days: 50, renews: "due", count: 0 },
+  { name: "certificates in the last third of their validity", days: 70, renews: "due", count: 4 },
+  { name: "expired certificates", days: 200, renews: "due", count: 4 },
+  { name: "all certificates", days: 1, renews: "all", count: 4 },
 ] as const;
 for (const { name, days, renews, count } of renewals) {
   Deno.test(`writeCertificates() renews ${name}, and keeps CAs and keys`, async () => {
@@ -64,7 +64,7 @@ for (const { name, days, renews, count } of renewals) {
   });
 }
 
-Deno.test("writeCertificates() renews what lacks a name that is wished for", async () => {
+Deno.test("writeCertificates() renews a certificate that lacks a requested name", async () => {
   const { clock, files, read } = await made();
   const written = await writeCertificates({ ...request, names: ["new.example"], renews: "due" }, {
     clock,
@@ -74,14 +74,14 @@ Deno.test("writeCertificates() renews what lacks a name that is wished for", asy
   assert.ok((await read(leaves[0] ?? "")).names.includes("new.example"));
 });
 
-Deno.test("writeCertificates() gives nothing a longer life than its CA has", async () => {
+Deno.test("writeCertificates() issues no certificate that outlives its CA", async () => {
   const { clock, files } = await made();
   await clock.advance(3600 * day);
   const written = await writeCertificates({ ...request, days: 365, renews: "due" }, { clock, files });
   for (const { notAfter } of written) assert.equal(notAfter.getTime(), Date.UTC(2026, 0, 1) + 3650 * day);
 });
 
-Deno.test("writeCertificates() says which file it cannot renew", async () => {
+Deno.test("writeCertificates() names the file that it cannot renew", async () => {
   const { clock, files } = await made();
   files.put("/c/frontend/private/proxy-client.key", "-----BEGIN EC PRIVATE KEY-----\n");
   const asked = writeCertificates({ ...request, renews: "all" }, { clock, files });

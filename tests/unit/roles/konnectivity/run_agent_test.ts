@@ -24,7 +24,7 @@ const settings: Parameters<typeof runKonnectivityAgent>[0] = {
   allowed: [],
 };
 
-Deno.test("check 13: an agent trusts its CA alone, gives a target that does not answer five seconds, and the client is told 504", async () => {
+Deno.test("check 13: an agent trusts only its CA, waits five seconds for a silent target, and the client gets 504", async () => {
   const world = new MemoryWorld({ files: { "/pki/ca.crt": "authority" } });
   const { clock, network } = world;
   network.tls = (conn) => Promise.resolve(conn);
@@ -47,7 +47,7 @@ Deno.test("check 13: an agent trusts its CA alone, gives a target that does not 
   await Promise.race([ready.promise, running]);
   await clock.advance(10);
   assert.equal(agents.size, 1);
-  // Whoever the system trusts besides could pass for the server, and be given the agent's token.
+  // A server with a certificate from a system CA must not get the agent's token.
   assert.deepEqual(network.secured.map(({ ca, trust }) => ({ ca, trust })), [{
     ca: "authority",
     trust: "ca",
@@ -64,7 +64,7 @@ Deno.test("check 13: an agent trusts its CA alone, gives a target that does not 
   await near.write(new TextEncoder().encode(`CONNECT ${silent}:80 HTTP/1.1\r\nHost: ${silent}\r\n\r\n`));
   let said: string | undefined;
   const hearing = readAll(near).then((bytes) => said = new TextDecoder().decode(bytes));
-  // In steps: what is asked goes through client, server and agent.
+  // Advance in steps: the request passes through client, server and agent.
   for (let step = 0; step < 100; step++) await clock.advance(0);
   assert.deepEqual(network.connects.at(-1), `${silent}:80`);
   await clock.advance(4999);
@@ -74,14 +74,14 @@ Deno.test("check 13: an agent trusts its CA alone, gives a target that does not 
   await Promise.all([hearing, served]);
   assert.match(said ?? "", /^HTTP\/1\.1 504 [^]*i\/o timeout/);
 
-  stop.abort(new Error("the test is over"));
+  stop.abort(new Error("the test has ended"));
   let isOver = false;
   const ended = Promise.all([running, serving]).finally(() => isOver = true);
   while (!isOver) await clock.advance(100);
   await ended;
 });
 
-Deno.test("an agent whose certificates cannot be read now keeps none of the connections that it made for them", async () => {
+Deno.test("an agent with unreadable certificates leaves no connection open", async () => {
   const world = new MemoryWorld({ files: { "/pki/ca.crt": "authority" } });
   const { clock, network } = world;
   network.tls = (conn) => Promise.resolve(conn);
@@ -107,13 +107,13 @@ Deno.test("an agent whose certificates cannot be read now keeps none of the conn
   await clock.advance(10);
   assert.equal(agents.size, 1);
   await world.files.remove("/pki/ca.crt");
-  leave.abort(new Error("the server goes"));
+  leave.abort(new Error("the server stops"));
   for (let ms = 0; ms < 30_000; ms += 100) await clock.advance(100);
   await serving;
   assert.ok(log.lines.filter(({ event }) => event === "server.unreachable").length > 3);
   assert.equal(network.open, 0);
 
-  stop.abort(new Error("the test is over"));
+  stop.abort(new Error("the test has ended"));
   let isOver = false;
   const ended = running.finally(() => isOver = true);
   while (!isOver) await clock.advance(100);

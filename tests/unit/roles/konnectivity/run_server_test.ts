@@ -10,7 +10,7 @@ import { recordingLog } from "../../../support/recording_log.ts";
 const loopback = "127.0.0.1";
 const path = "/run/konnectivity.sock";
 
-/** A server that serves clients on the socket, and has its other ports from `port` on. */
+/** A server with a Unix socket for clients and its other ports from `port` upward. */
 function settings(id: string, port: number): KonnectivityServerSettings {
   return {
     mode: "grpc",
@@ -31,7 +31,7 @@ function settings(id: string, port: number): KonnectivityServerSettings {
   };
 }
 
-Deno.test("runKonnectivityServer() leaves the socket to the server that has followed it while it drained", async () => {
+Deno.test("runKonnectivityServer() keeps the socket of a new server that started during its drain", async () => {
   const world = new MemoryWorld();
   const { clock, network, files } = world;
   const log = recordingLog();
@@ -65,7 +65,7 @@ Deno.test("runKonnectivityServer() leaves the socket to the server that has foll
     await running;
   };
   await end(former);
-  assert.ok(await files.info(path), "nobody finds the socket");
+  assert.ok(await files.info(path), "the socket is gone");
   await end(next);
   await client[Symbol.asyncDispose]();
 });

@@ -8,11 +8,11 @@ import { recordingLog } from "../../../support/recording_log.ts";
 
 type Stored = { metadata: { name: string; resourceVersion: string }; spec: { renewTime?: string } };
 
-/** As much of an API server as Leases need: versions, conflicts, and being away. */
+/** A fake API server for Leases: versions, conflicts and outages. */
 class LeaseApi {
   readonly leases = new Map<string, Stored>();
   isAway = false;
-  /** Somebody else writes before each write of ours, so many times. */
+  /** The number of our writes that another client precedes. */
   conflicts = 0;
   #version = 0;
 
@@ -36,12 +36,12 @@ class LeaseApi {
     }
     if (this.conflicts > 0) {
       this.conflicts--;
-      this.put(sent ?? assert.fail("nothing was sent"));
+      this.put(sent ?? assert.fail("the request has no body"));
       return { status: 409, body: {} };
     }
     const isStale = known && sent?.metadata.resourceVersion !== known.metadata.resourceVersion;
     if (method === "PUT" ? !known || isStale : known) return { status: 409, body: {} };
-    return { status: 200, body: this.put(sent ?? assert.fail("nothing was sent")) };
+    return { status: 200, body: this.put(sent ?? assert.fail("the request has no body")) };
   }
 
   put(lease: Stored): Stored {
@@ -74,7 +74,7 @@ async function leaseWorld(
   });
   const stop = new AbortController();
   const running = lease.run({ signal: stop.signal }).catch(() => {});
-  // What goes over a connection takes turns of the loop besides time.
+  // Requests need turns of the event loop in addition to clock time.
   const advance = async (ms: number) => {
     for (let turn = 0; turn < 20; turn++) await world.clock.advance(0);
     await world.clock.advance(ms);
@@ -94,7 +94,7 @@ async function leaseWorld(
 const own = "konnectivity-proxy-server-a";
 const renewed = (api: LeaseApi) => Date.parse(api.leases.get(own)?.spec.renewTime ?? "");
 
-Deno.test("ServerLease makes its Lease, and renews it every 15 seconds", async () => {
+Deno.test("ServerLease creates its Lease and renews it every 15 seconds", async () => {
   await leaseWorld(async ({ api, advance, now }) => {
     await advance(0);
     assert.equal(renewed(api), now());
@@ -103,7 +103,7 @@ Deno.test("ServerLease makes its Lease, and renews it every 15 seconds", async (
   });
 });
 
-Deno.test("ServerLease takes over what others wrote meanwhile, and makes it again when it was removed", async () => {
+Deno.test("ServerLease keeps concurrent changes of other clients and recreates a deleted Lease", async () => {
   await leaseWorld(async ({ api, advance, now }) => {
     await advance(0);
     api.conflicts = 1;
@@ -115,7 +115,7 @@ Deno.test("ServerLease takes over what others wrote meanwhile, and makes it agai
   });
 });
 
-Deno.test("ServerLease outlives an API server that is away, and tries sooner than usual", async () => {
+Deno.test("ServerLease retries sooner during an API server outage", async () => {
   await leaseWorld(async ({ api, advance, now, events }) => {
     await advance(0);
     api.isAway = true;
@@ -128,7 +128,7 @@ Deno.test("ServerLease outlives an API server that is away, and tries sooner tha
   });
 });
 
-Deno.test("ServerLease removes the Leases of servers that are gone, and no others", async () => {
+Deno.test("ServerLease deletes only expired Leases of other servers", async () => {
   await leaseWorld(async ({ api, lease, advance, now }) => {
     const at = (ms: number) => ({
       leaseDurationSeconds: 30,
@@ -145,7 +145,7 @@ Deno.test("ServerLease removes the Leases of servers that are gone, and no other
   });
 });
 
-Deno.test("parseLabels() reads labels, and says what are none", () => {
+Deno.test("parseLabels() parses labels and rejects other texts", () => {
   assert.deepEqual(parseLabels("k8s-app=konn, x/y=z"), { "k8s-app": "konn", "x/y": "z" });
   assert.equal(selectorOf({ a: "b", c: "d" }), "a=b,c=d");
   for (const text of ["", "a", "a=b,", "a b=c"]) assert.throws(() => parseLabels(text), { code: "usage" });

@@ -20,7 +20,7 @@ function world() {
   const strategies = ["default"] as const;
   const agents = new Agents({ clock, strategies, dialTimeout: 1000, random: () => 0 });
   const metrics = new ServerMetrics({ clock, log, agents, strategies, mode: "grpc", more: () => [] });
-  /** The samples of a metric, by the value of their label. */
+  /** The samples of a metric by label value. */
   const shown = (end: string) => {
     const metric = metrics.all().find(({ name }) => name === `konnectivity_network_proxy_server_${end}`);
     assert.ok(metric && metric.kind !== "histogram");
@@ -29,13 +29,13 @@ function world() {
   return { clock, metrics, shown };
 }
 
-Deno.test("ServerMetrics counts a dial without any agent", async () => {
+Deno.test("ServerMetrics counts a dial without an agent", async () => {
   const { metrics, shown } = world();
   await assert.rejects(metrics.record.dial({ target, client: "c", protocol: "konnectivity" }, { signal }));
   assert.deepEqual(shown("dial_failure_count"), { no_agent: 1 });
 });
 
-Deno.test("ServerMetrics counts the answer to a dial that could not be sent, where the dial had not failed", () => {
+Deno.test("ServerMetrics counts an unsent response only if its dial succeeded", () => {
   const { metrics, shown } = world();
   using stream = metrics.clientStream();
   const gone = new PosternError("unreachable", "gone");
@@ -48,7 +48,7 @@ Deno.test("ServerMetrics counts the answer to a dial that could not be sent, whe
   assert.deepEqual(shown("dial_failure_count"), { send_rsp: 1 });
 });
 
-Deno.test("ServerMetrics shows a client's stream as full while its target takes nothing", async () => {
+Deno.test("ServerMetrics reports a client's stream as full while its target does not read", async () => {
   const { clock, metrics, shown } = world();
   const [near, far] = memoryPair();
   const read = Promise.withResolvers<void>();

@@ -21,7 +21,7 @@ const plain: SidecarSettings = {
   drain: 25_000,
 };
 
-/** The configuration as the door reads it. */
+/** The configuration as an instance reads it. */
 async function loaded(settings: Partial<SidecarSettings>) {
   const text = JSON.stringify(sidecarConfig({ ...plain, ...settings }));
   const { settings: read, rules, warnings } = await loadConfig(new MemoryWorld(), { text });
@@ -32,7 +32,7 @@ async function loaded(settings: Partial<SidecarSettings>) {
 const squid = { http: "http://squid.example:3128", https: "https://squid.example:3129" };
 const cloudy = { cloudDirect: true } as const;
 
-const ways: { name: string; settings: Partial<SidecarSettings>; to: Record<string, string> }[] = [
+const cases: { name: string; settings: Partial<SidecarSettings>; to: Record<string, string> }[] = [
   {
     name: "everything goes through the tunnel",
     settings: {},
@@ -43,7 +43,7 @@ const ways: { name: string; settings: Partial<SidecarSettings>; to: Record<strin
     },
   },
   {
-    name: "the APIs of clouds go by the proxy of the environment, and nothing else",
+    name: "only cloud APIs use the proxy of the environment",
     settings: cloudy,
     to: {
       "ec2.eu-west-1.amazonaws.com:443": "cloud",
@@ -59,12 +59,12 @@ const ways: { name: string; settings: Partial<SidecarSettings>; to: Record<strin
     },
   },
   {
-    name: "the APIs of clouds are dialled straight without a proxy",
+    name: "without a proxy cloud APIs are dialed directly",
     settings: { ...cloudy, ownProxies: { noProxy: "amazonaws.com" } },
     to: { "sts.amazonaws.com:443": "direct", "web.shop:443": "konnectivity" },
   },
   {
-    name: "a proxy for port 80 alone serves that port alone",
+    name: "a proxy only for port 80 serves only that port",
     settings: { ...cloudy, ownProxies: { http: "corp.example:3128" } },
     to: {
       "sts.amazonaws.com:80": "cloud-http",
@@ -73,7 +73,7 @@ const ways: { name: string; settings: Partial<SidecarSettings>; to: Record<strin
     },
   },
   {
-    name: "NO_PROXY keeps APIs of clouds from the proxy, and nothing else",
+    name: "NO_PROXY excludes only cloud APIs from the proxy",
     settings: {
       ...cloudy,
       ownProxies: {
@@ -96,12 +96,12 @@ const ways: { name: string; settings: Partial<SidecarSettings>; to: Record<strin
     },
   },
   {
-    name: "NO_PROXY of a star is no proxy",
+    name: "NO_PROXY=* disables the proxy",
     settings: { ...cloudy, ownProxies: { https: "http://corp.example:3128", noProxy: "*" } },
     to: { "sts.amazonaws.com:443": "direct", "a.azure.com:1": "direct", "web.shop:443": "konnectivity" },
   },
   {
-    name: "the guest's proxies serve what the guest's list does not name",
+    name: "the guest's proxies serve targets outside the guest's NO_PROXY list",
     settings: {
       guestProxies: {
         ...squid,
@@ -126,17 +126,17 @@ const ways: { name: string; settings: Partial<SidecarSettings>; to: Record<strin
     },
   },
   {
-    name: "a guest's proxy for port 80 alone",
+    name: "a guest's proxy only for port 80",
     settings: { guestProxies: { http: squid.http, https: "" } },
     to: { "idp.example:443": "konnectivity", "idp.example:80": "guest-http", "localhost:80": "konnectivity" },
   },
   {
-    name: "a guest's proxy for all but port 80",
+    name: "a guest's proxy for all ports except 80",
     settings: { guestProxies: { https: squid.https } },
     to: { "idp.example:443": "guest-https", "idp.example:80": "konnectivity" },
   },
   {
-    name: "the APIs of clouds are this machine's also where the guest has proxies, but for these themselves",
+    name: "with guest proxies cloud APIs are still dialed from this machine, except the proxies",
     settings: {
       ...cloudy,
       guestProxies: { https: "http://proxy.eu.amazonaws.com:3128", noProxy: "s3.amazonaws.com,.azure.com" },
@@ -151,21 +151,21 @@ const ways: { name: string; settings: Partial<SidecarSettings>; to: Record<strin
   },
 ];
 
-for (const { name, settings, to } of ways) {
+for (const { name, settings, to } of cases) {
   Deno.test(`sidecarConfig(): ${name}`, async () => {
     const { wayTo } = await loaded(settings);
     assert.deepEqual(Object.fromEntries(Object.keys(to).map((target) => [target, wayTo(target)])), to);
   });
 }
 
-Deno.test("sidecarConfig() has the guest's proxies reached through the tunnel, the own ones straight", async () => {
+Deno.test("sidecarConfig() reaches the guest's proxies through the tunnel and its own proxies directly", async () => {
   const { read } = await loaded({ ...cloudy, guestProxies: squid });
   assert.equal(read.transports["guest-https"]?.via, "konnectivity");
   assert.equal(read.transports["guest-http"]?.via, "konnectivity");
   assert.equal(read.transports["cloud"]?.via, undefined);
 });
 
-Deno.test("sidecarConfig() resolves names as HyperShift does, or leaves them to the agent", async () => {
+Deno.test("sidecarConfig() resolves names like HyperShift, or lets the agent resolve them", async () => {
   const namesOf = async (settings: Partial<SidecarSettings>) => {
     const { read } = await loaded(settings);
     return (read.transports["konnectivity"]?.settings as { names?: Record<string, unknown> }).names;
@@ -191,7 +191,7 @@ Deno.test("sidecarConfig() resolves names as HyperShift does, or leaves them to 
   assert.equal((settings.transports["konnectivity"]?.settings as { names?: unknown }).names, undefined);
 });
 
-Deno.test("sidecarConfig() listens for one protocol only, and for probes where it is told to", async () => {
+Deno.test("sidecarConfig() listens for one protocol, and for probes if configured", async () => {
   const socks = await loaded({ kind: "socks5", health: "0.0.0.0:8093" });
   assert.deepEqual(Object.keys(socks.read.listen ?? {}).sort(), ["admin", "allowOpen", "limits", "socks"]);
   const https = await loaded({ isOpen: true, listen: ["0.0.0.0:8090"] });
@@ -199,7 +199,7 @@ Deno.test("sidecarConfig() listens for one protocol only, and for probes where i
 });
 
 for (const url of ["ftp://squid.example", "http://", "http://a b/"]) {
-  Deno.test(`sidecarConfig() takes no proxy ${url}`, () => {
+  Deno.test(`sidecarConfig() rejects the proxy ${url}`, () => {
     const settings = { ...plain, guestProxies: { https: url } };
     assert.throws(() => sidecarConfig(settings), { code: "usage", message: /Cannot use --https-proxy/ });
   });

@@ -3,7 +3,7 @@ import { readTls, WatchedTls } from "../../../../src/roles/konnectivity/tls_file
 import type { FileInfo, Files } from "../../../../src/world/mod.ts";
 import { FakeClock, settle } from "../../../support/fake_clock.ts";
 
-/** A certificate and its key, which a test renews. */
+/** A certificate and its key that a test can renew. */
 class Pair {
   readonly clock = new FakeClock();
   readonly files: Files;
@@ -36,7 +36,7 @@ class Pair {
 
 const paths = { cert: "cert", key: "key" };
 
-Deno.test("readTls() takes a renewed certificate only with its key", async () => {
+Deno.test("readTls() returns a renewed certificate only with its key", async () => {
   const pair = new Pair();
   pair.save("cert", "new cert");
   const reading = readTls(paths, pair);
@@ -47,14 +47,14 @@ Deno.test("readTls() takes a renewed certificate only with its key", async () =>
   assert.deepEqual(await reading, { cert: "new cert", key: "new key" });
 });
 
-Deno.test("readTls() reads what rests at once, and nothing where there is nothing", async () => {
+Deno.test("readTls() reads unchanged files at once, and returns nothing without paths", async () => {
   const pair = new Pair();
   assert.deepEqual(await readTls(paths, pair), { cert: "old cert", key: "old key" });
   assert.deepEqual(await readTls({}, pair), {});
   assert.equal(pair.reads, 2);
 });
 
-Deno.test("WatchedTls reads again after a second, and after a failure at once", async () => {
+Deno.test("WatchedTls reads again after a second, or at once after a failure", async () => {
   const pair = new Pair();
   const watched = new WatchedTls(paths, pair);
   await watched.read();

@@ -9,7 +9,7 @@ for (
     { user: "jürg", password: "pässword€" },
   ]
 ) {
-  Deno.test(`decodeBasic() reads what encodeBasic() writes: ${JSON.stringify(credentials)}`, () => {
+  Deno.test(`decodeBasic() decodes encodeBasic() output: ${JSON.stringify(credentials)}`, () => {
     const value = encodeBasic(credentials);
     assert.deepEqual(decodeBasic(value), credentials);
     assert.deepEqual(decodeBasic(value.replace("Basic", "BASIC").replaceAll("=", "")), credentials);
@@ -28,7 +28,7 @@ for (
     "Bearer bWU6eA==",
   ]
 ) {
-  Deno.test(`decodeBasic() finds nothing in ${value}`, () => {
+  Deno.test(`decodeBasic() returns nothing for ${value}`, () => {
     assert.equal(decodeBasic(value), undefined);
   });
 }

@@ -57,7 +57,7 @@ const refused = [
   { fields: "Transfer-Encoding: \x0bchunked\r\n", status: 400 },
 ];
 for (const { fields, status } of refused) {
-  Deno.test(`requestFraming() refuses ${JSON.stringify(fields)} with ${status}`, () => {
+  Deno.test(`requestFraming() rejects ${JSON.stringify(fields)} with ${status}`, () => {
     assert.throws(
       () => framingOfRequest("POST / HTTP/1.1", fields),
       (error) => error instanceof Http1Problem && error.status === status,
@@ -65,7 +65,7 @@ for (const { fields, status } of refused) {
   });
 }
 
-Deno.test("requestFraming() refuses Transfer-Encoding in HTTP/1.0 and a body of CONNECT", () => {
+Deno.test("requestFraming() rejects Transfer-Encoding in HTTP/1.0 and CONNECT with a body", () => {
   assert.throws(() => framingOfRequest("POST / HTTP/1.0", "Transfer-Encoding: chunked\r\n"), Http1Problem);
   assert.throws(() => framingOfRequest("CONNECT a:1 HTTP/1.1", "Content-Length: 3\r\n"), Http1Problem);
   assert.deepEqual(framingOfRequest("CONNECT a:1 HTTP/1.1", "Content-Length: 0\r\n"), none);
@@ -91,7 +91,7 @@ for (const { line, method, fields, framing } of responses) {
   });
 }
 
-Deno.test("responseFraming() refuses doubtful framing with 502", () => {
+Deno.test("responseFraming() rejects ambiguous framing with 502", () => {
   for (const fields of [`${length}Transfer-Encoding: chunked\r\n`, "Transfer-Encoding: gzip, chunked\r\n"]) {
     assert.throws(
       () => framingOfResponse("HTTP/1.1 200 OK", fields, "GET"),

@@ -4,7 +4,7 @@ import { latin1Bytes } from "../../../../src/wire/http1/http1_text.ts";
 
 const decoder = new TextDecoder();
 
-/** Decodes pieces as they come, as a reader that keeps what is not used yet. */
+/** Decodes pieces like a reader that keeps unused bytes. */
 function decodeAll(pieces: readonly string[]): { data: string; trailers?: [string, string][]; rest: string } {
   const chunked = new ChunkedDecoder();
   let held = "";
@@ -24,7 +24,7 @@ function decodeAll(pieces: readonly string[]): { data: string; trailers?: [strin
 
 const bodies = [
   { name: "two chunks", text: "5\r\nhello\r\n6\r\n world\r\n0\r\n\r\n", data: "hello world", trailers: [] },
-  { name: "no chunk", text: "0\r\n\r\n", data: "", trailers: [] },
+  { name: "an empty body", text: "0\r\n\r\n", data: "", trailers: [] },
   { name: "extensions", text: '2;a=b;c="d"\r\nhi\r\n0;x\r\n\r\n', data: "hi", trailers: [] },
   { name: "a padded size", text: "002  \r\nhi\r\n000\r\n\r\n", data: "hi", trailers: [] },
   {
@@ -35,14 +35,14 @@ const bodies = [
   },
 ];
 for (const { name, text, data, trailers } of bodies) {
-  Deno.test(`ChunkedDecoder.next() reads ${name}, whole and byte by byte`, () => {
+  Deno.test(`ChunkedDecoder.next() decodes ${name}, whole and byte by byte`, () => {
     for (const pieces of [[`${text}next`], [...text, "next"]]) {
       assert.deepEqual(decodeAll(pieces), { data, trailers, rest: pieces.length === 1 ? "next" : "" });
     }
   });
 }
 
-Deno.test("ChunkedDecoder.next() gives what is there of a chunk", () => {
+Deno.test("ChunkedDecoder.next() returns the available part of a chunk", () => {
   assert.deepEqual(decodeAll(["a\r\n0123"]), { data: "0123", rest: "" });
 });
 
@@ -67,20 +67,20 @@ const malformed = [
   `0\r\n${"x: 1\r\n".repeat(201)}\r\n`,
 ];
 for (const text of malformed) {
-  Deno.test(`ChunkedDecoder.next() refuses ${JSON.stringify(text.slice(0, 40))}`, () => {
+  Deno.test(`ChunkedDecoder.next() rejects ${JSON.stringify(text.slice(0, 40))}`, () => {
     assert.throws(() => decodeAll([text]), Http1Problem);
     assert.throws(() => decodeAll([...text]), Http1Problem);
   });
 }
 
-Deno.test("ChunkedDecoder takes a malformed body of a response as 502", () => {
+Deno.test("ChunkedDecoder rejects a malformed response body with 502", () => {
   assert.throws(
     () => new ChunkedDecoder(502).next(latin1Bytes("x\r\n")),
     (error) => error instanceof Http1Problem && error.status === 502,
   );
 });
 
-Deno.test("encodeChunk() and encodeLastChunk() write what ChunkedDecoder reads", () => {
+Deno.test("ChunkedDecoder decodes encodeChunk() and encodeLastChunk() output", () => {
   const text = decoder.decode(encodeChunk(latin1Bytes("hello"))) +
     decoder.decode(encodeLastChunk([["X", "1"]]));
   assert.equal(text, "5\r\nhello\r\n0\r\nX: 1\r\n\r\n");

@@ -4,14 +4,14 @@ import { answerStatus, Http1Problem } from "../../../../src/wire/mod.ts";
 
 const cases = [
   {
-    name: "a problem of its own",
+    name: "an Http1Problem",
     error: new Http1Problem(431, "Cannot read the head: too large"),
     status: 431,
   },
   { name: "any other error", error: new PosternError("timeout", "Cannot reach it: no answer"), status: 504 },
   {
-    name: "what somebody cancelled",
-    error: new PosternError("cancelled", "The door was closed"),
+    name: "a canceled request",
+    error: new PosternError("cancelled", "The instance was stopped"),
     status: 503,
   },
   { name: "an aborted signal", error: new DOMException("Stopped", "AbortError"), status: 503 },

@@ -67,7 +67,7 @@ const forms = [
   { method: "OPTIONS", target: "http://a.example", as: absolute("http", "a.example", 80, "a.example", "*") },
 ];
 for (const { method, target, as } of forms) {
-  Deno.test(`requestTarget() reads ${method} ${target}`, () => {
+  Deno.test(`requestTarget() parses ${method} ${target}`, () => {
     assert.deepEqual(requestTarget({ method, target }), as);
   });
 }
@@ -104,7 +104,7 @@ const refused = [
   "GET http://\xef\xbb\xbfexample.test/",
 ];
 for (const line of refused) {
-  Deno.test(`requestTarget() refuses ${line.slice(0, 60)}`, () => {
+  Deno.test(`requestTarget() rejects ${line.slice(0, 60)}`, () => {
     const [method = "", target = ""] = line.split(" ");
     assert.throws(
       () => requestTarget({ method, target }),
@@ -114,7 +114,7 @@ for (const line of refused) {
   });
 }
 
-Deno.test("parseAuthority() comes to an end with a megabyte of anything", () => {
+Deno.test("parseAuthority() finishes for a megabyte of any input", () => {
   const started = performance.now();
   for (const text of ["[", ":", "1.", "a", "0", "\xe3\x80\x82", "[:"]) {
     assert.throws(() => parseAuthority(text.repeat(1_000_000)), Http1Problem);
@@ -124,17 +124,17 @@ Deno.test("parseAuthority() comes to an end with a megabyte of anything", () => 
   assert.ok(performance.now() - started < 20_000);
 });
 
-Deno.test("parseAuthority() says that the port is missing and what to write", () => {
+Deno.test("parseAuthority() reports a missing port with a hint", () => {
   assert.throws(() => parseAuthority("a.example"), { message: /no port$/, hint: "write a.example:443" });
 });
 
-Deno.test("requestTarget() repeats no password of a target", () => {
+Deno.test("requestTarget() does not quote a target's password", () => {
   assert.throws(() => requestTarget({ method: "GET", target: "http://me:secret@a.example/" }), (error) => {
     return error instanceof Error && !error.message.includes("secret");
   });
 });
 
-Deno.test("requestTarget() repeats no password of any length", () => {
+Deno.test("requestTarget() does not quote a password of any length", () => {
   for (const length of [6, 100, 292, 293, 294, 295, 5000]) {
     const target = `http://me:${"secret".padEnd(length, "x")}@a.example/`;
     assert.throws(() => requestTarget({ method: "GET", target }), (error) => {

@@ -11,7 +11,7 @@ import { latin1Bytes } from "../../../../src/wire/http1/http1_text.ts";
 
 const bytes = latin1Bytes;
 
-Deno.test("decodeRequestHead() keeps order and case of the fields and leaves the body", () => {
+Deno.test("decodeRequestHead() keeps the fields' order and case and leaves the body", () => {
   const text = "POST /a?b HTTP/1.1\r\nhOST: x.example\r\nX-A:  1 \r\nx-a:\t\xe9\r\nEmpty:\r\n\r\n";
   const decoded = decodeRequestHead(bytes(`${text}body`));
   assert.equal(decoded?.used, text.length);
@@ -23,7 +23,7 @@ Deno.test("decodeRequestHead() keeps order and case of the fields and leaves the
   ]]);
 });
 
-Deno.test("decodeRequestHead() passes over empty lines before the request line", () => {
+Deno.test("decodeRequestHead() skips empty lines before the request line", () => {
   const text = "\r\n\r\nGET / HTTP/1.0\r\n\r\n";
   assert.equal(decodeRequestHead(bytes(text))?.used, text.length);
 });
@@ -38,34 +38,34 @@ Deno.test("decodeRequestHead() asks for more at every cut", () => {
 
 const refused: readonly { name: string; text: string; status?: number }[] = [
   { name: "a bare LF", text: "GET / HTTP/1.1\nHost: a\n\n" },
-  { name: "a bare LF before the end has come", text: "GET / HTTP/1.1\n" },
+  { name: "a bare LF in an incomplete head", text: "GET / HTTP/1.1\n" },
   { name: "a bare LF as the empty line", text: "GET / HTTP/1.1\r\nHost: a\r\n\n" },
   { name: "a bare CR in a value", text: "GET / HTTP/1.1\r\nHost: a\rb\r\n\r\n" },
   { name: "NUL in a value", text: "GET / HTTP/1.1\r\nHost: a\0\r\n\r\n" },
   { name: "a folded line", text: "GET / HTTP/1.1\r\nHost: a\r\nX: 1\r\n 2: 3\r\n\r\n" },
   { name: "a folded line without a colon", text: "GET / HTTP/1.1\r\nHost: a\r\nX: 1\r\n\t2\r\n\r\n" },
-  { name: "a blank before the colon", text: "GET / HTTP/1.1\r\nHost: a\r\nContent-Length : 3\r\n\r\n" },
+  { name: "a space before the colon", text: "GET / HTTP/1.1\r\nHost: a\r\nContent-Length : 3\r\n\r\n" },
   { name: "an empty name", text: "GET / HTTP/1.1\r\nHost: a\r\n: 3\r\n\r\n" },
   { name: "no colon", text: "GET / HTTP/1.1\r\nHost: a\r\nfoo\r\n\r\n" },
-  { name: "two blanks in the request line", text: "GET  / HTTP/1.1\r\nHost: a\r\n\r\n" },
-  { name: "a blank at the end of the request line", text: "GET / HTTP/1.1 \r\nHost: a\r\n\r\n" },
+  { name: "two spaces in the request line", text: "GET  / HTTP/1.1\r\nHost: a\r\n\r\n" },
+  { name: "a space at the end of the request line", text: "GET / HTTP/1.1 \r\nHost: a\r\n\r\n" },
   { name: "no version", text: "GET /\r\nHost: a\r\n\r\n" },
-  { name: "a method that is no token", text: "G(T / HTTP/1.1\r\nHost: a\r\n\r\n" },
-  { name: "a version in lower case", text: "GET / http/1.1\r\nHost: a\r\n\r\n" },
+  { name: "a method that is not a token", text: "G(T / HTTP/1.1\r\nHost: a\r\n\r\n" },
+  { name: "a lowercase version", text: "GET / http/1.1\r\nHost: a\r\n\r\n" },
   { name: "HTTP/1.2", text: "GET / HTTP/1.2\r\nHost: a\r\n\r\n", status: 505 },
   { name: "the preface of HTTP/2", text: "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n", status: 505 },
   { name: "no Host", text: "GET / HTTP/1.1\r\n\r\n" },
   { name: "two Hosts", text: "GET http://a/ HTTP/1.1\r\nHost: a\r\nHost: a\r\n\r\n" },
   { name: "201 fields", text: `GET / HTTP/1.0\r\n${"a: b\r\n".repeat(201)}\r\n`, status: 431 },
   {
-    name: "a whole head over the limit",
+    name: "a complete head over the limit",
     text: `GET / HTTP/1.0\r\na: ${"b".repeat(65536)}\r\n\r\n`,
     status: 431,
   },
   { name: "an endless head", text: `GET /${"b".repeat(65536)}`, status: 431 },
 ];
 for (const { name, text, status = 400 } of refused) {
-  Deno.test(`decodeRequestHead() refuses ${name} with ${status}`, () => {
+  Deno.test(`decodeRequestHead() rejects ${name} with ${status}`, () => {
     assert.throws(() => decodeRequestHead(bytes(text)), (error) => {
       assert.ok(error instanceof Http1Problem);
       assert.equal(error.code, "protocol");
@@ -75,7 +75,7 @@ for (const { name, text, status = 400 } of refused) {
   });
 }
 
-Deno.test("decodeRequestHead() repeats no rest of a value that was broken into lines: it may be of a password", () => {
+Deno.test("decodeRequestHead() does not quote a folded line, which may hold a password", () => {
   for (const rest of [" c2VjcmV0", "\tc2VjcmV0", "c2VjcmV0"]) {
     const head = `GET / HTTP/1.1\r\nHost: a\r\nProxy-Authorization: Basic bWU6\r\n${rest}\r\n\r\n`;
     assert.throws(() => decodeRequestHead(bytes(head)), (error) => {
@@ -86,13 +86,13 @@ Deno.test("decodeRequestHead() repeats no rest of a value that was broken into l
   }
 });
 
-Deno.test("decodeRequestHead() takes CONNECT and absolute-form without Host", () => {
+Deno.test("decodeRequestHead() accepts CONNECT and absolute-form without Host", () => {
   for (const line of ["CONNECT a.example:443 HTTP/1.1", "GET http://a.example/ HTTP/1.1", "GET / HTTP/1.0"]) {
     assert.ok(decodeRequestHead(bytes(`${line}\r\n\r\n`)), line);
   }
 });
 
-Deno.test("decodeRequestHead() takes a head of exactly 64 KiB", () => {
+Deno.test("decodeRequestHead() accepts a head of exactly 64 KiB", () => {
   const start = "GET / HTTP/1.0\r\na: ";
   const text = `${start}${"b".repeat(65536 - start.length - 4)}\r\n\r\n`;
   assert.equal(decodeRequestHead(bytes(text))?.used, 65536);
@@ -114,7 +114,7 @@ for (const { line, status, reason } of responses) {
   });
 }
 
-Deno.test("decodeResponseHead() takes away blanks before a colon, and refuses a folded line still", () => {
+Deno.test("decodeResponseHead() removes spaces before a colon, but rejects a folded line", () => {
   const head = "HTTP/1.1 200 OK\r\nContent-Type : text/html\r\nContent-Length \t: 3\r\n\r\n";
   const { fields } = decodeResponseHead(bytes(head))?.value ?? assert.fail();
   assert.deepEqual([...fields], [["Content-Type", "text/html"], ["Content-Length", "3"]]);
@@ -136,7 +136,7 @@ for (
     "HTTP/1.1 0200",
   ]
 ) {
-  Deno.test(`decodeResponseHead() refuses "${line}" with 502`, () => {
+  Deno.test(`decodeResponseHead() rejects "${line}" with 502`, () => {
     assert.throws(
       () => decodeResponseHead(bytes(`${line}\r\n\r\n`)),
       (error) => error instanceof Http1Problem && error.status === 502,
@@ -144,7 +144,7 @@ for (
   });
 }
 
-Deno.test("encodeRequestHead() writes what decodeRequestHead() reads", () => {
+Deno.test("decodeRequestHead() decodes encodeRequestHead() output", () => {
   const fields: [string, string][] = [["Host", "a.example"], ["X-Latin", "\xfc"]];
   const encoded = encodeRequestHead({ method: "GET", target: "/\xe9", fields });
   const decoded = decodeRequestHead(encoded);
@@ -153,7 +153,7 @@ Deno.test("encodeRequestHead() writes what decodeRequestHead() reads", () => {
   assert.deepEqual([...decoded.value.fields], fields);
 });
 
-Deno.test("encodeResponseHead() writes the usual reason", () => {
+Deno.test("encodeResponseHead() adds the usual reason", () => {
   const encoded = encodeResponseHead({ status: 431, fields: [["A", "b"]] });
   assert.equal(
     new TextDecoder().decode(encoded),
@@ -171,17 +171,17 @@ const injections: readonly { name: string; write: () => unknown }[] = [
     write: () => encodeResponseHead({ status: 200, fields: [["A", "b\nC: d"]] }),
   },
   {
-    name: "a character beyond Latin-1",
+    name: "a character outside Latin-1",
     write: () => encodeResponseHead({ status: 200, fields: [["A", "č"]] }),
   },
-  { name: "a blank in a name", write: () => encodeResponseHead({ status: 200, fields: [["A b", "c"]] }) },
+  { name: "a space in a name", write: () => encodeResponseHead({ status: 200, fields: [["A b", "c"]] }) },
   {
     name: "a line break in the reason",
     write: () => encodeResponseHead({ status: 200, reason: "a\r\nb", fields: [] }),
   },
   { name: "a status of four digits", write: () => encodeResponseHead({ status: 2000, fields: [] }) },
   {
-    name: "a blank in the target",
+    name: "a space in the target",
     write: () => encodeRequestHead({ method: "GET", target: "/ x", fields: [] }),
   },
   {
@@ -190,7 +190,7 @@ const injections: readonly { name: string; write: () => unknown }[] = [
   },
 ];
 for (const { name, write } of injections) {
-  Deno.test(`encode…Head() refuses ${name}`, () => {
+  Deno.test(`encode…Head() rejects ${name}`, () => {
     assert.throws(write, (error) => error instanceof Http1Problem && error.code === "protocol");
   });
 }

@@ -42,7 +42,7 @@ for (
     },
   ]
 ) {
-  Deno.test(`HpackDecoder reads the requests of the RFC, ${name}`, () => {
+  Deno.test(`HpackDecoder decodes the requests of the RFC, ${name}`, () => {
     const decoder = new HpackDecoder();
     for (const [at, fields] of [first, second, third].entries()) {
       assert.deepEqual(decoder.decode(fromHex(blocks[at] ?? ""), limit), { fields, isTooLarge: false });
@@ -50,7 +50,7 @@ for (
   });
 }
 
-Deno.test("HpackEncoder writes the requests of the RFC", () => {
+Deno.test("HpackEncoder encodes the requests of the RFC", () => {
   const encoder = new HpackEncoder();
   const written = [first, second, third].map((fields) => toHex(encoder.encode(fields)));
   assert.deepEqual(written, [
@@ -60,8 +60,8 @@ Deno.test("HpackEncoder writes the requests of the RFC", () => {
   ]);
 });
 
-// RFC 7541, appendix C.6: answers, with a table of 256 bytes that loses fields.
-Deno.test("HpackDecoder forgets what does not fit into its table", () => {
+// RFC 7541, appendix C.6: responses with a table of 256 bytes, which evicts fields.
+Deno.test("HpackDecoder evicts fields that do not fit into its table", () => {
   const decoder = new HpackDecoder();
   const answers = [
     [
@@ -89,26 +89,26 @@ Deno.test("HpackDecoder forgets what does not fit into its table", () => {
 
 for (
   const { name, hex } of [
-    { name: "a field that is in no table", hex: "be" },
+    { name: "an index outside the tables", hex: "be" },
     { name: "field 0", hex: "80" },
-    { name: "a name that is in no table", hex: "7f0001" },
-    { name: "an end within a name", hex: "40056162" },
-    { name: "an end within a number", hex: "7fff" },
-    { name: "a number of five bytes more", hex: "7fffffffffff07" },
+    { name: "a name index outside the tables", hex: "7f0001" },
+    { name: "an end inside a name", hex: "40056162" },
+    { name: "an end inside a number", hex: "7fff" },
+    { name: "a number with five more bytes", hex: "7fffffffffff07" },
     { name: "a table larger than allowed", hex: "3fe2ffff03" },
-    { name: "a size of the table after a field", hex: "8220" },
-    { name: "three sizes of the table", hex: "20212282" },
-    { name: "a Huffman code filled up with zeros", hex: "0081f001" + "00" },
+    { name: "a table size after a field", hex: "8220" },
+    { name: "three table sizes", hex: "20212282" },
+    { name: "a Huffman code padded with zeros", hex: "0081f001" + "00" },
     { name: "a Huffman code with eight bits too many", hex: "0082f8ff00" },
-    { name: "the end mark within a Huffman code", hex: "0084ffffffff00" },
+    { name: "the end mark inside a Huffman code", hex: "0084ffffffff00" },
   ]
 ) {
-  Deno.test(`HpackDecoder refuses ${name}`, () => {
+  Deno.test(`HpackDecoder rejects ${name}`, () => {
     assert.throws(() => new HpackDecoder().decode(fromHex(hex), limit), { code: "protocol" });
   });
 }
 
-Deno.test("HpackDecoder goes on after a list that is too large, with its table whole", () => {
+Deno.test("HpackDecoder keeps its table correct after an oversized list", () => {
   const encoder = new HpackEncoder();
   const decoder = new HpackDecoder();
   const large: HeaderField[] = [["a", "1"], ["b", "x".repeat(1500)], ["c", "3"]];
@@ -117,12 +117,12 @@ Deno.test("HpackDecoder goes on after a list that is too large, with its table w
   assert.deepEqual(decoder.decode(encoder.encode(large), limit).fields, large);
 });
 
-Deno.test("HpackEncoder lets nobody remember a secret", () => {
+Deno.test("HpackEncoder marks secrets as never indexed", () => {
   const block = new HpackEncoder().encode([["authorization", "Bearer x"]]);
   assert.equal((block[0] ?? 0) & 0xf0, 0x10);
 });
 
-Deno.test("HpackEncoder tells the smallest and the last size of a table that changed twice", () => {
+Deno.test("HpackEncoder sends the smallest and the last size of a table that changed twice", () => {
   const encoder = new HpackEncoder();
   const decoder = new HpackDecoder();
   decoder.decode(encoder.encode(third), limit);
@@ -133,7 +133,7 @@ Deno.test("HpackEncoder tells the smallest and the last size of a table that cha
   assert.deepEqual(decoder.decode(block, limit).fields, third);
 });
 
-Deno.test("the Huffman code of every byte is read back", () => {
+Deno.test("huffmanDecode() decodes the code of every byte", () => {
   const all = Uint8Array.from({ length: 256 }, (_, at) => at);
   for (let at = 0; at < 256; at++) {
     const some = all.subarray(at, at + 1 + at % 5);

@@ -10,7 +10,7 @@ const limits = { streamWindow: 65_535, connectionWindow: 65_535, maxStreams: 10,
 const get: HeaderField[] = [[":method", "GET"], [":scheme", "http"], [":path", "/"]];
 const post: HeaderField[] = [[":method", "POST"], [":scheme", "http"], [":path", "/"]];
 
-/** A peer that says what it likes, byte by byte. */
+/** A peer that can send anything, byte by byte. */
 class Peer {
   readonly #output = new Http2Output();
   readonly #encoder = new HpackEncoder();
@@ -38,7 +38,7 @@ class Peer {
   }
 }
 
-/** The frames of some bytes as `type/flags/stream:payload`. */
+/** Formats frames as `type/flags/stream:payload`. */
 function frames(bytes: Uint8Array): string[] {
   const found: string[] = [];
   for (let at = 0; at < bytes.length;) {
@@ -62,13 +62,13 @@ function receiveAll(session: Http2Session, peer: Peer): Http2Event[] {
   return session.receive(peer.bytes, 0);
 }
 
-Deno.test("Http2Session tells a request with its bytes and its end", () => {
+Deno.test("Http2Session reports a request with its data and its end", () => {
   const events = receiveAll(server(), new Peer().fields(1, post, 0x4).data(1, 3).data(1, 2, 1));
   assert.deepEqual(events.map(({ type }) => type), ["settings", "fields", "data", "data", "end"]);
   assert.deepEqual(events[1], { type: "fields", stream: 1, kind: "request", fields: post });
 });
 
-Deno.test("Http2Session reads the same whatever the pieces are", () => {
+Deno.test("Http2Session decodes the same events for any chunks", () => {
   const peer = new Peer().fields(1, [...post, ["x", "y".repeat(300)]], 0x4).data(1, 700).data(1, 0, 1);
   const { bytes } = peer;
   const whole = server().receive(bytes.slice(), 0);
@@ -89,7 +89,7 @@ Deno.test("Http2Session reads the same whatever the pieces are", () => {
 const { settings, headers, data, priority, reset, ping, goAway, windowUpdate, continuation } =
   http2FrameTypes;
 
-// What ends a whole connection, and with which code the peer is told.
+// Faults that end a whole connection, and the code sent to the peer.
 const faults: { name: string; code: keyof typeof http2Codes; peer: () => Peer }[] = [
   {
     name: "fields on stream 0",
@@ -98,7 +98,7 @@ const faults: { name: string; code: keyof typeof http2Codes; peer: () => Peer }[
   },
   { name: "fields on an even stream", code: "protocolError", peer: () => new Peer().fields(2, get) },
   {
-    name: "fields on a stream that was left out",
+    name: "fields on a skipped stream",
     code: "protocolError",
     peer: () => new Peer().fields(5, get).fields(3, get),
   },
@@ -113,7 +113,7 @@ const faults: { name: string; code: keyof typeof http2Codes; peer: () => Peer }[
     peer: () => new Peer().fields(1, get).data(1, 1),
   },
   { name: "data on stream 0", code: "protocolError", peer: () => new Peer().data(0, 1) },
-  { name: "data on a stream that was not begun", code: "protocolError", peer: () => new Peer().data(1, 1) },
+  { name: "data on an unopened stream", code: "protocolError", peer: () => new Peer().data(1, 1) },
   {
     name: "more padding than data",
     code: "protocolError",
@@ -125,22 +125,22 @@ const faults: { name: string; code: keyof typeof http2Codes; peer: () => Peer }[
     peer: () => new Peer().frame(headers, 13, 1, [9, 1]),
   },
   {
-    name: "a list of fields that is interrupted",
+    name: "an interrupted field list",
     code: "protocolError",
     peer: () => new Peer().fields(1, get, 1).frame(ping, 0, 0, new Array(8).fill(0)),
   },
   {
-    name: "a list of fields continued on another stream",
+    name: "a field list continued on another stream",
     code: "protocolError",
     peer: () => new Peer().fields(1, get, 1).frame(continuation, 4, 3, []),
   },
   {
-    name: "a continuation of nothing",
+    name: "a continuation without a field list",
     code: "protocolError",
     peer: () => new Peer().frame(continuation, 4, 1, []),
   },
   {
-    name: "a list of fields without end",
+    name: "an endless field list",
     code: "enhanceYourCalm",
     peer: () => {
       const peer = new Peer().fields(1, get, 1);
@@ -149,7 +149,7 @@ const faults: { name: string; code: keyof typeof http2Codes; peer: () => Peer }[
     },
   },
   {
-    name: "a list of fields that is none",
+    name: "an invalid field list",
     code: "compressionError",
     peer: () => new Peer().frame(headers, 5, 1, [0xff, 0xff]),
   },
@@ -169,12 +169,12 @@ const faults: { name: string; code: keyof typeof http2Codes; peer: () => Peer }[
     peer: () => new Peer().frame(reset, 0, 0, [0, 0, 0, 0]),
   },
   {
-    name: "a reset of a stream that was not begun",
+    name: "a reset of an unopened stream",
     code: "protocolError",
     peer: () => new Peer().frame(reset, 0, 1, [0, 0, 0, 0]),
   },
   {
-    name: "a reset of a wrong size",
+    name: "a reset with a wrong size",
     code: "frameSizeError",
     peer: () => new Peer().fields(1, post, 4).frame(reset, 0, 1, [0, 0, 0]),
   },
@@ -184,7 +184,7 @@ const faults: { name: string; code: keyof typeof http2Codes; peer: () => Peer }[
     peer: () => new Peer().frame(settings, 0, 1, []),
   },
   {
-    name: "settings of a wrong size",
+    name: "settings with a wrong size",
     code: "frameSizeError",
     peer: () => new Peer().frame(settings, 0, 0, [0, 1, 0]),
   },
@@ -194,7 +194,7 @@ const faults: { name: string; code: keyof typeof http2Codes; peer: () => Peer }[
     peer: () => new Peer().frame(settings, 1, 0, [0, 1, 0, 0, 0, 0]),
   },
   {
-    name: "pushing set to 2",
+    name: "ENABLE_PUSH set to 2",
     code: "protocolError",
     peer: () => new Peer("client", [0, 2, 0, 0, 0, 2]),
   },
@@ -219,34 +219,34 @@ const faults: { name: string; code: keyof typeof http2Codes; peer: () => Peer }[
     code: "protocolError",
     peer: () => new Peer().frame(ping, 0, 1, new Array(8).fill(0)),
   },
-  { name: "a ping of a wrong size", code: "frameSizeError", peer: () => new Peer().frame(ping, 0, 0, [1]) },
+  { name: "a ping with a wrong size", code: "frameSizeError", peer: () => new Peer().frame(ping, 0, 0, [1]) },
   {
-    name: "a farewell on a stream",
+    name: "GOAWAY on a stream",
     code: "protocolError",
     peer: () => new Peer().frame(goAway, 0, 1, new Array(8).fill(0)),
   },
   {
-    name: "a farewell of a wrong size",
+    name: "GOAWAY with a wrong size",
     code: "frameSizeError",
     peer: () => new Peer().frame(goAway, 0, 0, [0]),
   },
   {
-    name: "the window growing by nothing",
+    name: "a window update of 0 bytes for the connection",
     code: "protocolError",
     peer: () => new Peer().frame(windowUpdate, 0, 0, [0, 0, 0, 0]),
   },
   {
-    name: "the window growing too large",
+    name: "the connection's window growing too large",
     code: "flowControlError",
     peer: () => new Peer().frame(windowUpdate, 0, 0, [0x7f, 255, 255, 255]),
   },
   {
-    name: "a window update of a wrong size",
+    name: "a window update with a wrong size",
     code: "frameSizeError",
     peer: () => new Peer().frame(windowUpdate, 0, 0, [0]),
   },
   {
-    name: "the window of a stream that was not begun",
+    name: "a window update for an unopened stream",
     code: "protocolError",
     peer: () => new Peer().frame(windowUpdate, 0, 1, [0, 0, 0, 1]),
   },
@@ -292,7 +292,7 @@ const faults: { name: string; code: keyof typeof http2Codes; peer: () => Peer }[
     },
   },
   {
-    name: "streams begun and reset without end",
+    name: "streams opened and reset endlessly",
     code: "enhanceYourCalm",
     peer: () => {
       const peer = new Peer();
@@ -314,7 +314,7 @@ for (const { name, code, peer } of faults) {
   });
 }
 
-Deno.test("Http2Session takes a ping for each of its data for no flood, as Go's programs measure the way by them", () => {
+Deno.test("Http2Session allows a ping per data frame, which Go programs send to measure latency", () => {
   const session = server();
   receiveAll(session, new Peer().fields(1, post, 4));
   const measure = new Http2Output();
@@ -325,48 +325,48 @@ Deno.test("Http2Session takes a ping for each of its data for no flood, as Go's 
     session.receive(bytes, 0);
     session.takeOutput();
   }
-  // A second one for the same data measures nothing.
+  // A second ping for the same data measures nothing.
   assert.throws(() => {
     for (let count = 0; count < 3000; count++) session.receive(bytes, 0);
   }, { http2Code: http2Codes.enhanceYourCalm });
 });
 
-Deno.test("Http2Session refuses a client that speaks HTTP/1.1", () => {
+Deno.test("Http2Session rejects an HTTP/1.1 client", () => {
   const hello = new TextEncoder().encode("GET / HTTP/1.1\r\nHost: a\r\n\r\n");
   assert.throws(() => server().receive(hello, 0), { http2Code: http2Codes.protocolError });
 });
 
-Deno.test("Http2Session wants settings first", () => {
+Deno.test("Http2Session requires settings first", () => {
   const session = new Http2Session({ role: "client", ...limits });
   const bytes = new Http2Output();
   bytes.frame(ping, 0, 0, new Uint8Array(8));
   assert.throws(() => session.receive(bytes.take(), 0), { http2Code: http2Codes.protocolError });
 });
 
-// What ends one stream, while the others go on.
+// Faults that end only one stream.
 const streamFaults: { name: string; code: keyof typeof http2Codes; peer: (peer: Peer) => Peer }[] = [
   {
-    name: "a name in capitals",
+    name: "an uppercase name",
     code: "protocolError",
     peer: (peer) => peer.fields(1, [...get, ["X-Test", "a"]]),
   },
   {
-    name: "a pseudo field after others",
+    name: "a pseudo-header field after regular fields",
     code: "protocolError",
     peer: (peer) => peer.fields(1, [["a", "b"], ...get]),
   },
   {
-    name: "an unknown pseudo field",
+    name: "an unknown pseudo-header field",
     code: "protocolError",
     peer: (peer) => peer.fields(1, [...get, [":test", "a"]]),
   },
   {
-    name: "a pseudo field of answers",
+    name: "a pseudo-header field of responses",
     code: "protocolError",
     peer: (peer) => peer.fields(1, [...get, [":status", "200"]]),
   },
   {
-    name: "a pseudo field twice",
+    name: "a repeated pseudo-header field",
     code: "protocolError",
     peer: (peer) => peer.fields(1, [...get, [":path", "/"]]),
   },
@@ -381,17 +381,17 @@ const streamFaults: { name: string; code: keyof typeof http2Codes; peer: (peer: 
     peer: (peer) => peer.fields(1, [[":method", "GET"], [":scheme", "http"], [":path", ""]]),
   },
   {
-    name: "a field of the connection",
+    name: "a connection-specific field",
     code: "protocolError",
     peer: (peer) => peer.fields(1, [...get, ["connection", "close"]]),
   },
   {
-    name: "te with something else than trailers",
+    name: "te with another value than trailers",
     code: "protocolError",
     peer: (peer) => peer.fields(1, [...get, ["te", "gzip"]]),
   },
   {
-    name: "a line end within a value",
+    name: "a line break in a value",
     code: "protocolError",
     peer: (peer) => peer.fields(1, [...get, ["a", "b\r\nc: d"]]),
   },
@@ -406,37 +406,37 @@ const streamFaults: { name: string; code: keyof typeof http2Codes; peer: (peer: 
     peer: (peer) => peer.fields(1, [...post, ["content-length", "5"]], 4).data(1, 6),
   },
   {
-    name: "a length that is no number",
+    name: "a length that is not a number",
     code: "protocolError",
     peer: (peer) => peer.fields(1, [...post, ["content-length", "-1"]], 4),
   },
   {
-    name: "fields in the middle",
+    name: "a field list inside the body",
     code: "protocolError",
     peer: (peer) => peer.fields(1, post, 4).fields(1, [["a", "b"]], 4),
   },
   {
-    name: "trailers with a pseudo field",
+    name: "trailers with a pseudo-header field",
     code: "protocolError",
     peer: (peer) => peer.fields(1, post, 4).fields(1, [[":path", "/"]], 5),
   },
   {
-    name: "a window growing by nothing",
+    name: "a window update of 0 bytes",
     code: "protocolError",
     peer: (peer) => peer.fields(1, post, 4).frame(windowUpdate, 0, 1, [0, 0, 0, 0]),
   },
   {
-    name: "a window growing too large",
+    name: "a window that grows too large",
     code: "flowControlError",
     peer: (peer) => peer.fields(1, post, 4).frame(windowUpdate, 0, 1, [0x7f, 255, 255, 255]),
   },
   {
-    name: "a priority of a wrong size",
+    name: "a priority with a wrong size",
     code: "frameSizeError",
     peer: (peer) => peer.fields(1, post, 4).frame(priority, 0, 1, [0, 0, 0, 0]),
   },
   {
-    name: "fields that are too large",
+    name: "an oversized field list",
     code: "protocolError",
     peer: (peer) =>
       peer.fields(1, [...get, ["a", "b".repeat(10_000)], ["c", "d".repeat(5000)], ["e", "f".repeat(1500)]]),
@@ -456,7 +456,7 @@ for (const { name, code, peer } of streamFaults) {
   });
 }
 
-Deno.test("Http2Session refuses streams beyond its limit and takes more when some have ended", () => {
+Deno.test("Http2Session rejects streams beyond its limit and accepts more after some have ended", () => {
   const session = server();
   const peer = new Peer();
   for (let stream = 1; stream <= 23; stream += 2) peer.fields(stream, get);
@@ -467,7 +467,7 @@ Deno.test("Http2Session refuses streams beyond its limit and takes more when som
   assert.equal(session.openStreams, 9);
 });
 
-Deno.test("Http2Session lets nobody send more on a stream than its window", () => {
+Deno.test("Http2Session rejects data beyond a stream's window", () => {
   const session = new Http2Session({ role: "server", ...limits, streamWindow: 1000 });
   const events = session.receive(new Peer().fields(1, post, 4).data(1, 1001).bytes, 0);
   assert.deepEqual(
@@ -478,7 +478,7 @@ Deno.test("Http2Session lets nobody send more on a stream than its window", () =
   );
 });
 
-Deno.test("Http2Session opens windows again when half of what they hold was used", () => {
+Deno.test("Http2Session updates windows after half of them is consumed", () => {
   const session = server();
   receiveAll(session, new Peer().fields(1, post, 4).data(1, 16_000).data(1, 16_000).data(1, 16_000));
   session.takeOutput();
@@ -488,7 +488,7 @@ Deno.test("Http2Session opens windows again when half of what they hold was used
   assert.deepEqual(frames(session.takeOutput()), ["windowUpdate/0/0:0000bb80", "windowUpdate/0/1:0000bb80"]);
 });
 
-Deno.test("Http2Session gives the connection's window back for data of a stream that it has ended", () => {
+Deno.test("Http2Session updates the connection's window for data of a closed stream", () => {
   const session = server();
   receiveAll(session, new Peer().fields(1, post, 4));
   session.reset(1, http2Codes.cancel);
@@ -499,7 +499,7 @@ Deno.test("Http2Session gives the connection's window back for data of a stream 
   assert.deepEqual(frames(session.takeOutput()), ["windowUpdate/0/0:0000bb80"]);
 });
 
-Deno.test("Http2Session sends as much as windows and frames allow, and the end with the last byte", () => {
+Deno.test("Http2Session sends as much as windows and frame sizes allow, and the end with the last byte", () => {
   const session = new Http2Session({ role: "client", ...limits });
   session.receive(new Peer("server", [0, 4, 0, 0, 0x4e, 0x20]).bytes, 0);
   const stream = session.open(post, false);
@@ -516,7 +516,7 @@ Deno.test("Http2Session sends as much as windows and frames allow, and the end w
   assert.deepEqual(frames(session.takeOutput()).map((frame) => frame.split(":")[0]), ["data/1/1"]);
 });
 
-Deno.test("Http2Session gives a stream up on which too many interim responses come", () => {
+Deno.test("Http2Session resets a stream with too many interim responses", () => {
   const session = new Http2Session({ role: "client", ...limits });
   session.receive(new Peer("server").bytes, 0);
   const stream = session.open(get, true);
@@ -530,7 +530,7 @@ Deno.test("Http2Session gives a stream up on which too many interim responses co
   assert.match(JSON.stringify(event), /too many 1xx responses/);
 });
 
-Deno.test("Http2Session passes changed settings on to the windows of open streams, below nothing too", () => {
+Deno.test("Http2Session applies new settings to the windows of open streams, even below zero", () => {
   const session = new Http2Session({ role: "client", ...limits });
   session.receive(new Peer("server").bytes, 0);
   const stream = session.open(post, false);
@@ -545,7 +545,7 @@ Deno.test("Http2Session passes changed settings on to the windows of open stream
   assert.equal(session.room(stream), 10);
 });
 
-Deno.test("Http2Session tells of a table that was emptied, though the same settings let it grow again", () => {
+Deno.test("Http2Session reports an emptied table even if the same settings enlarge it again", () => {
   const session = new Http2Session({ role: "client", ...limits });
   session.receive(new Peer("server", [0, 1, 0, 0, 0, 0, 0, 1, 0, 0, 0x10, 0]).bytes, 0);
   session.takeOutput();
@@ -554,7 +554,7 @@ Deno.test("Http2Session tells of a table that was emptied, though the same setti
   assert.deepEqual(frames(session.takeOutput()), ["headers/5/1:203fe11f828684"]);
 });
 
-Deno.test("Http2Session ends the streams that a farewell leaves out", () => {
+Deno.test("Http2Session ends streams above the last one of a GOAWAY", () => {
   const session = new Http2Session({ role: "client", ...limits });
   session.receive(new Peer("server").bytes, 0);
   const [first, second] = [session.open(get, true), session.open(get, true)];
@@ -567,13 +567,13 @@ Deno.test("Http2Session ends the streams that a farewell leaves out", () => {
   assert.equal(session.openStreams, 1);
 });
 
-Deno.test("Http2Session ignores what is said on streams that its own farewell leaves out", () => {
+Deno.test("Http2Session ignores frames on streams above its own GOAWAY", () => {
   const session = server();
   const peer = new Peer().fields(1, post, 0x4);
   receiveAll(session, peer);
   session.goAway(http2Codes.noError);
   session.takeOutput();
-  // Begun before the farewell was heard: a request, its bytes, more room, and its end or a change of mind.
+  // Opened before the peer got our GOAWAY: a request, data, a window update, and an end or a reset.
   peer.fields(3, post, 0x4).data(3, 16_000).data(3, 16_000).data(3, 8_000).frame(windowUpdate, 0, 3, [
     0,
     0,
@@ -583,13 +583,13 @@ Deno.test("Http2Session ignores what is said on streams that its own farewell le
   peer.fields(5, post, 0x4).frame(reset, 0, 5, [0, 0, 0, 8]).data(1, 3);
   const events = receiveAll(session, peer);
   assert.deepEqual(events.map((event) => "stream" in event && [event.type, event.stream]), [["data", 1]]);
-  // What is ignored counts for the connection's window all the same.
+  // Ignored data still count for the connection's window.
   assert.deepEqual(frames(session.takeOutput()), ["windowUpdate/0/0:00009c40"]);
   session.goAway(http2Codes.noError);
   assert.deepEqual(frames(session.takeOutput()), ["goAway/0/0:0000000100000000"]);
 });
 
-Deno.test("Http2Session splits a long list of fields into frames", () => {
+Deno.test("Http2Session splits a long field list into frames", () => {
   const session = new Http2Session({ role: "client", ...limits });
   session.receive(new Peer("server").bytes, 0);
   session.takeOutput();

@@ -6,27 +6,27 @@ import { spdyDictionary } from "../../../../src/wire/spdy/spdy_dictionary.ts";
 const hex = (text: string) => Uint8Array.from(text.match(/[0-9a-f]{2}/g) ?? [], (pair) => parseInt(pair, 16));
 const inflate = (limit = 64 * 1024) => new Inflate({ dictionary: spdyDictionary(), limit });
 
-Deno.test("spdyDictionary() is the one of SPDY/3, by its checksum", () => {
+Deno.test("spdyDictionary() has the checksum of the SPDY/3 dictionary", () => {
   assert.equal(spdyDictionary().length, 1423);
   const begin = deflate(new Uint8Array(0), { dictionary: spdyDictionary() });
   assert.deepEqual(begin.subarray(2, 6), hex("e3c6a7c2"));
 });
 
-/** One stream that zlib 1.2.13 wrote at level 9 with the dictionary of SPDY, flushed after each piece. */
+/** A stream written by zlib 1.2.13 at level 9 with the SPDY dictionary, flushed after each piece. */
 const pieces = [
   { name: "a piece without headers", bytes: "78f9e3c6a7c202a6230600000000ffff", text: "\0\0\0\0" },
   {
-    name: "a name of the dictionary's letters",
+    name: "a name from the dictionary",
     bytes: "020246705a2b294a4dcc452a4e1201000000ffff",
     text: "\0\0\0\x01\0\0\0\nstreamtype\0\0\0\x04data",
   },
   {
-    name: "references to the piece before",
+    name: "references to the previous piece",
     bytes: "c22ac39a0a8a0600000000ffff",
     text: "\0\0\0\x01\0\0\0\nstreamtype\0\0\0\x05error",
   },
   {
-    name: "a block with its own codes",
+    name: "a block with dynamic codes",
     bytes:
       "3cd0db9281000000d05fc99a45214a53512a9a9d488a6a12d2053b4834caa54ce4d3f76dcf271ca04cbbcdd032ec1be98b044a6bc9" +
       "a8fa7c00a4835eb75ef02d015b5d7552eeb1188dcc988e67a268de98bba54cdc9700ec96f6b96a2269187df5c3215aa9b14eeda00e" +
@@ -38,18 +38,18 @@ const pieces = [
       ...Array.from({ length: 300 }, (_, i) => (i * i * 7 + Math.floor(i / 3)) % 97 + 32),
     ),
   },
-  { name: "one byte said six hundred times", bytes: "4a1c05a3800600000000ffff", text: "a".repeat(600) },
+  { name: "one byte repeated six hundred times", bytes: "4a1c05a3800600000000ffff", text: "a".repeat(600) },
   { name: "a stored block", bytes: "000300fcff616263 000000ffff", text: "abc" },
 ];
 
-Deno.test("Inflate reads a stream of zlib piece by piece", () => {
+Deno.test("Inflate inflates a zlib stream piece by piece", () => {
   const stream = inflate();
   for (const { name, bytes, text } of pieces) {
     assert.equal(String.fromCharCode(...stream.take(hex(bytes))), text, name);
   }
 });
 
-Deno.test("Inflate refers back over more than it gave out last", () => {
+Deno.test("Inflate resolves references beyond the previous piece", () => {
   const stream = inflate();
   const first = pieces[0]?.bytes ?? "";
   stream.take(hex(first));
@@ -63,31 +63,31 @@ Deno.test("Inflate refers back over more than it gave out last", () => {
 });
 
 const refused = [
-  { name: "no zlib stream", bytes: "1234" },
+  { name: "an invalid zlib stream", bytes: "1234" },
   { name: "another dictionary", bytes: "78f900000001" },
-  { name: "a head that is cut off", bytes: "78f9e3c6" },
-  { name: "a block of no known kind", bytes: "78f9e3c6a7c207" },
-  { name: "a stored block of a wrong length", bytes: "78f9e3c6a7c2000300fcfe616263" },
-  { name: "a stored block that is cut off", bytes: "78f9e3c6a7c2000300fcff6162" },
-  { name: "a block that is cut off", bytes: "78f9e3c6a7c20202" },
-  { name: "a reference to before the begin", bytes: "789c0202000000ffff" },
+  { name: "a truncated header", bytes: "78f9e3c6" },
+  { name: "a block of unknown type", bytes: "78f9e3c6a7c207" },
+  { name: "a stored block with a wrong length", bytes: "78f9e3c6a7c2000300fcfe616263" },
+  { name: "a truncated stored block", bytes: "78f9e3c6a7c2000300fcff6162" },
+  { name: "a truncated block", bytes: "78f9e3c6a7c20202" },
+  { name: "a reference before the start", bytes: "789c0202000000ffff" },
 ];
 for (const { name, bytes } of refused) {
-  Deno.test(`Inflate refuses ${name}`, () => {
+  Deno.test(`Inflate rejects ${name}`, () => {
     assert.throws(() => inflate().take(hex(bytes)), { code: "protocol" });
   });
 }
 
-Deno.test("Inflate refuses what comes after the end of its stream", () => {
+Deno.test("Inflate rejects bytes after the end of its stream", () => {
   const stream = inflate();
   const whole = deflate(new TextEncoder().encode("all"), { dictionary: spdyDictionary() });
   assert.equal(new TextDecoder().decode(stream.take(whole)), "all");
   assert.throws(() => stream.take(hex("0000ffff")), { code: "protocol", message: /after its end/ });
 });
 
-Deno.test("Inflate makes no more of a piece than it may", () => {
+Deno.test("Inflate limits the inflated size of a piece", () => {
   const stream = inflate(500);
   for (const { bytes } of pieces.slice(0, 3)) stream.take(hex(bytes));
   stream.take(hex(pieces[3]?.bytes ?? ""));
-  assert.throws(() => stream.take(hex(pieces[4]?.bytes ?? "")), /grows past 500 bytes/);
+  assert.throws(() => stream.take(hex(pieces[4]?.bytes ?? "")), /inflates to more than 500 bytes/);
 });

@@ -6,7 +6,7 @@ import { type SpdyEffect, SpdySession } from "../../../../src/wire/spdy/spdy_ses
 const hex = (text: string) => Uint8Array.from(text.match(/[0-9a-f]{2}/g) ?? [], (pair) => parseInt(pair, 16));
 const bytes = (text: string) => new TextEncoder().encode(text);
 
-/** Effects in a line each. */
+/** Formats each effect as a line. */
 function told(effects: readonly SpdyEffect[]): string[] {
   return effects.map((effect) => {
     switch (effect.kind) {
@@ -35,7 +35,7 @@ function dataFrame(session: SpdySession, stream: number, text: string): Uint8Arr
 
 const headers = [["streamtype", "data"], ["port", "80"]] as const;
 
-Deno.test("SpdySession carries streams both ways, each direction with its own end", () => {
+Deno.test("SpdySession carries streams in both directions with separate ends", () => {
   const client = new SpdySession("client");
   const server = new SpdySession("server");
   const { stream, bytes: syn } = client.open(headers);
@@ -51,7 +51,7 @@ Deno.test("SpdySession carries streams both ways, each direction with its own en
   assert.equal(server.size, 0);
 });
 
-Deno.test("SpdySession opens a stream with its end where nothing is to be said on it", () => {
+Deno.test("SpdySession opens and ends a stream without data in one frame", () => {
   const client = new SpdySession("client");
   const { bytes } = client.open(headers, { isLast: true });
   assert.deepEqual(told(new SpdySession("server").receive(bytes)), [
@@ -60,7 +60,7 @@ Deno.test("SpdySession opens a stream with its end where nothing is to be said o
   ]);
 });
 
-Deno.test("SpdySession writes the headers of many streams as one zlib stream", () => {
+Deno.test("SpdySession encodes the headers of many streams as one zlib stream", () => {
   const client = new SpdySession("client");
   const server = new SpdySession("server");
   for (let index = 0; index < 50; index++) {
@@ -71,7 +71,7 @@ Deno.test("SpdySession writes the headers of many streams as one zlib stream", (
   }
 });
 
-Deno.test("SpdySession reads what moby/spdystream answers", () => {
+Deno.test("SpdySession decodes replies of moby/spdystream", () => {
   const client = new SpdySession("client");
   client.open(headers);
   client.open(headers);
@@ -80,7 +80,7 @@ Deno.test("SpdySession reads what moby/spdystream answers", () => {
   assert.deepEqual(told(client.receive(first)), ["accepted 1"]);
 });
 
-Deno.test("SpdySession passes data on before its frame is whole, and its end with the last part", () => {
+Deno.test("SpdySession passes on data of an incomplete frame, and the end with the last part", () => {
   const client = new SpdySession("client");
   client.open(headers);
   assert.deepEqual(told(client.receive(hex("00000001 01000005 6162"))), ["data 1 ab"]);
@@ -88,7 +88,7 @@ Deno.test("SpdySession passes data on before its frame is whole, and its end wit
   assert.deepEqual(told(client.receive(bytes("e"))), ["data 1 e", "ended 1"]);
 });
 
-Deno.test("SpdySession ends both directions with a reset, and passes over what still comes", () => {
+Deno.test("SpdySession ends both directions with a reset and ignores later frames", () => {
   const client = new SpdySession("client");
   const server = new SpdySession("server");
   const { stream, bytes } = client.open(headers);
@@ -100,7 +100,7 @@ Deno.test("SpdySession ends both directions with a reset, and passes over what s
   assert.deepEqual(told(client.receive(spdy.rstStreamFrame(stream, 5))), []);
 });
 
-Deno.test("SpdySession answers pings, and knows the answers to its own", () => {
+Deno.test("SpdySession responds to pings and recognizes responses to its own", () => {
   const client = new SpdySession("client");
   const server = new SpdySession("server");
   const { id, bytes } = client.ping();
@@ -111,14 +111,14 @@ Deno.test("SpdySession answers pings, and knows the answers to its own", () => {
   assert.deepEqual(told(client.receive(other)), [`send ${other.toHex()}`]);
 });
 
-Deno.test("SpdySession tells that the peer is going away, and can say so", () => {
+Deno.test("SpdySession reports the peer's GOAWAY and sends its own", () => {
   const client = new SpdySession("client");
   const server = new SpdySession("server");
   server.receive(client.open(headers).bytes);
   assert.deepEqual(told(client.receive(server.goAway())), ["goingAway 1"]);
 });
 
-Deno.test("SpdySession passes over windows, settings and frames of unknown types", () => {
+Deno.test("SpdySession ignores windows, settings and frames of unknown types", () => {
   const client = new SpdySession("client");
   for (
     const frame of [
@@ -129,7 +129,7 @@ Deno.test("SpdySession passes over windows, settings and frames of unknown types
   ) assert.deepEqual(client.receive(hex(frame)), []);
 });
 
-Deno.test("SpdySession leaves the numbers out that it is told to", () => {
+Deno.test("SpdySession skips stream numbers on request", () => {
   const client = new SpdySession("client");
   client.skip();
   assert.equal(client.nextStream, 3);
@@ -138,25 +138,25 @@ Deno.test("SpdySession leaves the numbers out that it is told to", () => {
 
 const refused = [
   { name: "another version", bytes: "80020006 00000004 00000001" },
-  { name: "data of no stream", bytes: "00000000 00000001 61" },
-  { name: "a reset of no stream", bytes: "80030003 00000008 00000000 00000005" },
+  { name: "data without a stream", bytes: "00000000 00000001 61" },
+  { name: "a reset without a stream", bytes: "80030003 00000008 00000000 00000005" },
   { name: "a reset without a code", bytes: "80030003 00000004 00000001" },
-  { name: "a ping that is cut off", bytes: "80030006 00000002 0001" },
-  { name: "settings of a wrong length", bytes: "80030004 00000004 00000001" },
+  { name: "a truncated ping", bytes: "80030006 00000002 0001" },
+  { name: "settings with a wrong length", bytes: "80030004 00000004 00000001" },
   { name: "a control frame of a megabyte", bytes: "80030001 00100000" },
   {
-    name: "a stream with our own kind of number",
+    name: "a stream number of our parity",
     bytes: "80030001 00000010 00000001 00000000 0000 000000000000",
   },
-  { name: "headers that are no zlib stream", bytes: "80030002 00000008 00000001 61616161" },
+  { name: "headers that are not a zlib stream", bytes: "80030002 00000008 00000001 61616161" },
 ];
 for (const { name, bytes } of refused) {
-  Deno.test(`SpdySession refuses ${name}`, () => {
+  Deno.test(`SpdySession rejects ${name}`, () => {
     assert.throws(() => new SpdySession("client").receive(hex(bytes)), { code: "protocol" });
   });
 }
 
-Deno.test("SpdyReader refuses header blocks that no peer sends", () => {
+Deno.test("SpdyReader rejects invalid header blocks", () => {
   const stored = (block: string) => {
     const data = hex(block);
     const length = data.length;
@@ -165,12 +165,12 @@ Deno.test("SpdyReader refuses header blocks that no peer sends", () => {
   };
   const blocks = {
     "a name twice": "00000002 00000001 61 00000001 62 00000001 61 00000001 62",
-    "a name in capitals": "00000001 00000001 41 00000001 62",
+    "an uppercase name": "00000001 00000001 41 00000001 62",
     "no name": "00000001 00000000 00000001 62",
-    "fewer headers than it says": "00000002 00000001 61 00000001 62",
-    "more than it says": "00000000 61",
+    "fewer headers than its count": "00000002 00000001 61 00000001 62",
+    "more bytes than its count": "00000000 61",
     "a thousand headers": "000003e8",
-    "a name without an end": "00000001 7fffffff 61",
+    "an oversized name length": "00000001 7fffffff 61",
   };
   for (const [name, block] of Object.entries(blocks)) {
     const reader = new SpdyReader();

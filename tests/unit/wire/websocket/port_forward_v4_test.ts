@@ -11,7 +11,7 @@ import {
 const hex = (text: string) => Uint8Array.from(text.match(/[0-9a-f]{2}/g) ?? [], (pair) => parseInt(pair, 16));
 const bytes = (text: string) => new TextEncoder().encode(text);
 
-/** What was said on each channel, and how it ended. */
+/** The data of each channel, and the end. */
 function read(chunks: readonly Uint8Array<ArrayBuffer>[]): { data: string; error: string; end: number } {
   const reader = new WebSocketReader("client");
   const forward = new PortForwardV4();
@@ -40,7 +40,7 @@ const whole = new Uint8Array([
   ...webSocketServerFrame(webSocketOpcodes.close, webSocketClosePayload(1000)),
 ]);
 
-Deno.test("PortForwardV4 reads data and errors without the port's name, wherever they are cut", () => {
+Deno.test("PortForwardV4 decodes data and errors without the port, for any chunks", () => {
   const said = { data: "hello world", error: "connection refused", end: 1000 };
   for (let cut = 0; cut <= whole.length; cut++) {
     assert.deepEqual(read([whole.slice(0, cut), whole.slice(cut)]), said);
@@ -48,7 +48,7 @@ Deno.test("PortForwardV4 reads data and errors without the port's name, wherever
   assert.deepEqual(read(Array.from(whole, (byte) => Uint8Array.of(byte))), said);
 });
 
-Deno.test("PortForwardV4 refuses text and channels that nobody asked for", () => {
+Deno.test("PortForwardV4 rejects text messages and unknown channels", () => {
   for (
     const frame of [
       webSocketServerFrame(webSocketOpcodes.text, bytes("\0a")),
@@ -59,7 +59,7 @@ Deno.test("PortForwardV4 refuses text and channels that nobody asked for", () =>
   }
 });
 
-Deno.test("v4Data() writes a masked message of the data channel", () => {
+Deno.test("v4Data() encodes a masked message of the data channel", () => {
   const [effect] = new WebSocketReader("server").receive(v4Data(bytes("hi")));
   assert(effect?.kind === "data" && effect.isStart && effect.isEnd && !effect.isText);
   assert.deepEqual(effect.bytes, bytes("\0hi"));

@@ -13,7 +13,7 @@ const hex = (text: string) => Uint8Array.from(text.match(/[0-9a-f]{2}/g) ?? [], 
 const bytes = (text: string) => new TextEncoder().encode(text);
 const text = (data: Uint8Array) => new TextDecoder().decode(data);
 
-/** What was said, its parts joined and its bytes copied. */
+/** The events, with joined parts and copied bytes. */
 function read(role: "client" | "server", chunks: readonly Uint8Array<ArrayBuffer>[]): string[] {
   const reader = new WebSocketReader(role);
   const said: string[] = [];
@@ -32,7 +32,7 @@ function read(role: "client" | "server", chunks: readonly Uint8Array<ArrayBuffer
   return said;
 }
 
-/** The examples of RFC 6455, section 5.7, and more. */
+/** Examples of RFC 6455, section 5.7, and more. */
 const cases = [
   { name: "a text", role: "client", frames: "810548656c6c6f", said: ["text Hello"] },
   { name: "a masked text", role: "server", frames: "818537fa213d7f9f4d5158", said: ["text Hello"] },
@@ -51,7 +51,7 @@ const cases = [
   { name: "nothing after a close", role: "client", frames: "8800 810548656c6c6f", said: ["close 1005 "] },
 ] as const;
 for (const { name, role, frames, said } of cases) {
-  Deno.test(`WebSocketReader reads ${name}, wherever it is cut`, () => {
+  Deno.test(`WebSocketReader decodes ${name}, for any chunks`, () => {
     const whole = hex(frames);
     assert.deepEqual(read(role, [whole]), said);
     for (let cut = 0; cut <= whole.length; cut++) {
@@ -68,17 +68,17 @@ const refused = [
   { name: "an unknown type", role: "client", frames: "8300" },
   { name: "a ping in fragments", role: "client", frames: "0900" },
   { name: "a ping of 126 bytes", role: "client", frames: "897e007e" },
-  { name: "a fragment of no message", role: "client", frames: "8000" },
+  { name: "a fragment without a message", role: "client", frames: "8000" },
   { name: "a message inside another", role: "client", frames: "0100 8100" },
   { name: "a length of 125 in two bytes", role: "client", frames: "827e007d" },
   { name: "a length of 65535 in eight bytes", role: "client", frames: "827f000000000000ffff" },
-  { name: "a length that nothing has", role: "client", frames: "827fffffffffffffffff" },
+  { name: "an impossible length", role: "client", frames: "827fffffffffffffffff" },
   { name: "half a code of a close", role: "client", frames: "880103" },
   { name: "the code 1005 in a close", role: "client", frames: "880203ed" },
   { name: "the code 999 in a close", role: "client", frames: "880203e7" },
 ] as const;
 for (const { name, role, frames } of refused) {
-  Deno.test(`WebSocketReader refuses ${name}`, () => {
+  Deno.test(`WebSocketReader rejects ${name}`, () => {
     assert.throws(() => read(role, [hex(frames)]), { code: "protocol" });
   });
 }
@@ -97,14 +97,14 @@ for (const length of [0, 1, 125, 126, 127, 65535, 65536, 200_001]) {
   });
 }
 
-Deno.test("WebSocketReader passes the begin of a message on before its end is there", () => {
+Deno.test("WebSocketReader passes on the start of an incomplete message", () => {
   const frame = webSocketServerFrame(webSocketOpcodes.binary, bytes("a long message"));
   const [effect] = new WebSocketReader("client").receive(frame.subarray(0, 8));
   assert(effect?.kind === "data" && effect.isStart && !effect.isEnd);
   assert.equal(text(effect.bytes), "a long");
 });
 
-Deno.test("webSocketClosePayload() cuts a reason that is too long for a control frame", () => {
+Deno.test("webSocketClosePayload() truncates a reason that is too long for a control frame", () => {
   assert.equal(webSocketClosePayload(1000, "x".repeat(500)).length, 125);
   assert.deepEqual(webSocketClosePayload(1001, "bye"), hex("03e9627965"));
 });
@@ -119,7 +119,7 @@ Deno.test("webSocketClientFrame() uses another key each time", () => {
   assert.ok(keys.size > 390, `${keys.size} different keys`);
 });
 
-Deno.test("applyMask() does the same wherever the bytes lie", () => {
+Deno.test("applyMask() gives the same result for any alignment", () => {
   const key = hex("37fa213d");
   for (let offset = 0; offset < 8; offset++) {
     for (let length = 0; length < 20; length++) {
