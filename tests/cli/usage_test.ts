@@ -70,8 +70,8 @@ const transcripts: readonly Transcript[] = [
   },
   { args: ["proxy", "--id", "../up", "--route", "any=direct"], code: 2, err: alone(/Cannot use "\.\.\/up"/) },
   { args: ["proxy", "--idle-exit", "soon"], code: 2, err: alone(/"soon" is not a duration/) },
-  { args: ["--log-level", "loud", "proxy"], code: 2, err: alone(/--log-level: Expected one of/i) },
-  { args: ["completion", "ksh"], code: 2, err: alone(/SHELL: Expected one of/) },
+  { args: ["--log-level", "loud", "proxy"], code: 2, err: alone(/--log-level must be debug, info/) },
+  { args: ["completion", "ksh"], code: 2, err: alone(/SHELL must be bash, zsh/) },
   {
     args: ["exec-credential", "--server", "http://api.example.net:6443"],
     code: 2,

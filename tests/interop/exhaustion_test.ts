@@ -140,7 +140,7 @@ peerTest(`${idle} idle connections are held, each for little memory`, ["bash", "
   const { code, stdout, stderr } = await runPeer(loadgen, [
     ...[
       "idle",
-      "-door",
+      "-proxy",
       await instance.address(),
       "-pid",
       `${instance.pid}`,
@@ -176,7 +176,7 @@ namespaceTest(
     const disk = `${home.directory}/disk`;
     await Deno.mkdir(disk);
     const mount = `mount -t tmpfs -o size=64k tmpfs ${disk} && head -c 60000 /dev/zero >${disk}/filler`;
-    await using instance = await home.instance(["--log-file", `${disk}/door.log`], { under: wrap(mount) });
+    await using instance = await home.instance(["--log-file", `${disk}/postern.log`], { under: wrap(mount) });
     const inside = async (script: string) => {
       const { code, stdout, stderr } = await runPeer(bash, [
         "-c",
@@ -186,13 +186,13 @@ namespaceTest(
       return stdout;
     };
     for (let count = 0; count < 100; count++) await assertServes(instance, target);
-    const full = await inside(`tail -n 3 ${disk}/door.log`);
+    const full = await inside(`tail -n 3 ${disk}/postern.log`);
     assert.doesNotMatch(full, /lines lost/);
     await inside(`rm ${disk}/filler`);
     await assertServes(instance, target);
     await eventually(
       "the log tells of the loss",
-      async () => /\d+ lines lost/.test(await inside(`tail -n 3 ${disk}/door.log`)),
+      async () => /\d+ lines lost/.test(await inside(`tail -n 3 ${disk}/postern.log`)),
     );
     instance.kill("SIGTERM");
     assert.equal((await instance.ended).code, 0);

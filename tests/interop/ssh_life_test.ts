@@ -183,7 +183,7 @@ peerTest(`${inTurn} connections in turn leave nothing behind`, [...sshPeers, "lo
   for (let round = 0; round < 3; round++) {
     const args = [
       "rate",
-      "-door",
+      "-proxy",
       address,
       "-pid",
       `${instance.pid}`,

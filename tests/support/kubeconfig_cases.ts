@@ -1,10 +1,11 @@
 import { kubeconfigOf } from "./kube_world.ts";
 
-// Kubeconfigs, as text: the tests of our reader say what each means, and another reader is held against ours.
+// Kubeconfigs as text: the tests of our reader define their meaning, and other tests compare another reader
+// with ours.
 
 const sharing = Array.from({ length: 300 }, (_, index) => `- { name: u${index}, user: *user }\n`).join("");
 
-/** Those that can be used. */
+/** Valid kubeconfigs. */
 export const kubeconfigs = {
   handwritten: `
 apiVersion: v1
@@ -79,23 +80,23 @@ ${sharing}`,
   }),
 } as const;
 
-/** Those that must not be used, and what our reader says of them. */
+/** Invalid kubeconfigs, with our reader's problems. */
 export const refusedKubeconfigs: readonly {
   name: string;
   text: string;
   context?: string;
   message: RegExp;
 }[] = [
-  { name: "what is no mapping", text: "[]", message: /it is not a mapping$/ },
+  { name: "a document that is not a mapping", text: "[]", message: /it is not a mapping$/ },
   {
-    name: "what is no YAML",
+    name: "a text that is not YAML",
     text: "a: [",
     message: /^Cannot use the kubeconfig "\/home\/me\/.kube\/config": /,
   },
-  { name: "an alias of nothing", text: "a: *b", message: /Unresolved alias/ },
-  { name: "contexts that are no list", text: "contexts: 1", message: /its contexts are not a list/ },
+  { name: "an alias without an anchor", text: "a: *b", message: /Unresolved alias/ },
+  { name: "contexts that are not a list", text: "contexts: 1", message: /its contexts are not a list/ },
   {
-    name: "a context whose name is no text",
+    name: "a context whose name is not a string",
     text: "contexts: [{ name: 1 }]",
     message: /one of its contexts has no name/,
   },
@@ -111,17 +112,17 @@ export const refusedKubeconfigs: readonly {
     message: /names the user "y", which does not exist/,
   },
   {
-    name: "a server that is none",
+    name: "a server that is not a URL",
     text: kubeconfigOf({ server: "ftp://x" }),
     message: /not a URL that begins/,
   },
   {
-    name: "a proxy that is none",
+    name: "a proxy that is not a URL",
     text: kubeconfigOf({ cluster: { "proxy-url": "ftp://x" } }),
     message: /proxy-url of the cluster "c"/,
   },
   {
-    name: "an authority that is not to be checked",
+    name: "an authority with insecure-skip-tls-verify",
     text: kubeconfigOf({ cluster: { "certificate-authority": "a", "insecure-skip-tls-verify": true } }),
     message: /has both a certificate authority and insecure-skip-tls-verify/,
   },
