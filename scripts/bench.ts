@@ -14,26 +14,26 @@ import { findPeer } from "./find_peers.ts";
 import { peers } from "./peer_table.ts";
 import { withPart } from "./reference_page.ts";
 
-/** What is measured, by the name that `--only` takes. */
+/** The parts of the benchmark, by the names that `--only` accepts. */
 const parts: readonly { readonly name: string; readonly run: (place: BenchPlace) => Promise<Verdict[]> }[] = [
   { name: "router", run: benchRouter },
   { name: "start", run: benchStart },
-  { name: "door", run: benchInstance },
+  { name: "instance", run: benchInstance },
   { name: "ssh", run: benchSsh },
   { name: "fleet", run: benchFleet },
   { name: "kubernetes", run: benchKubernetes },
   { name: "konnectivity", run: benchKonnectivity },
 ];
 
-/** Measures postern against its peers, round by round in turns, and says what was missed. */
+/** Compares postern with its peers, round by round in turns, and reports missed demands. */
 if (import.meta.main) Deno.exit(await bench(Deno.args));
 
-/** Runs the parts that are asked for; its exit code. */
+/** Runs the requested parts and returns the exit code. */
 async function bench(args: readonly string[]): Promise<number> {
   const isSmoke = args.includes("--smoke");
   const only = args.includes("--only") ? args[args.indexOf("--only") + 1] : undefined;
   if (only !== undefined && !parts.some(({ name }) => name === only)) {
-    console.error(`bench: error: --only takes one of ${parts.map(({ name }) => name).join(", ")}`);
+    console.error(`bench: error: --only must be one of ${parts.map(({ name }) => name).join(", ")}`);
     return 2;
   }
   const found = await findPeer(peers.loadgen);
@@ -49,12 +49,12 @@ async function bench(args: readonly string[]): Promise<number> {
       }
     }
     const missed = verdicts.filter(({ holds }) => !holds).length;
-    console.log(`bench: ${verdicts.length - missed} held, ${missed} missed`);
+    console.log(`bench: ${verdicts.length - missed} met, ${missed} missed`);
     await writeReport({ ...place(), isSmoke, verdicts }, args.includes("--page"));
     if (!isSmoke) return missed === 0 ? 0 : 1;
     const collapsed = verdicts.filter(hasCollapsed);
     for (const { text } of collapsed) console.log(`collapsed: ${text}`);
-    console.log("bench: too short to decide anything but a collapse: run it without --smoke");
+    console.log("bench: this short run detects only a collapse; run without --smoke to check the demands");
     return collapsed.length === 0 ? 0 : 1;
   } finally {
     await Deno.remove(directory, { recursive: true });
@@ -70,7 +70,7 @@ function place(): Pick<BenchReport, "version" | "runtime" | "date" | "cores"> {
   };
 }
 
-/** Writes what was measured into `dist/`: for programs, and as a picture; or with that into the documents. */
+/** Writes the results to `dist/` as JSON and as a picture, or with `--page` into the documents. */
 async function writeReport(report: BenchReport, isPage: boolean): Promise<void> {
   const root = new URL("../", import.meta.url);
   const write = async (path: string, text: string) => {

@@ -4,29 +4,31 @@ import type { PeerName } from "./peer_table.ts";
 import { sourceCommand } from "./postern.ts";
 import { freePort } from "../tests/support/peer_program.ts";
 
-/** A SOCKS5 server that runs, to be measured. */
+/** A running SOCKS5 server to measure. */
 export interface Contender extends AsyncDisposable {
   readonly name: string;
   readonly address: string;
   readonly pid: number;
-  /** Milliseconds from its start until it said that it is ready, or let a connection in. */
+  /** Milliseconds from its start until it reported ready or accepted a connection. */
   readonly startMs: number;
-  /** What tells the load generator how to go through it; a SOCKS5 door to an origin of its own unless told. */
+  /** Options of the load generator (default: use this SOCKS5 proxy and the generator's own origin). */
   readonly way?: readonly string[];
 }
 
-/** Starts postern: POSTERN_BIN where that is set, else from source; or always from source. */
+/**
+ * Starts postern: `POSTERN_BIN` if it is set, otherwise from source; with `isFromSource` always from source.
+ */
 export async function startPostern(
   directory: string,
   config: string,
   { isFromSource = false, prepare }: {
     readonly isFromSource?: boolean;
-    /** Puts something into its directory for what it keeps, before it starts. */
+    /** Fills the cache directory before the start. */
     readonly prepare?: (cache: string) => Promise<void>;
   } = {},
 ): Promise<Contender> {
   const home = await Deno.makeTempDir({ dir: directory });
-  // Another HOME must not mean an empty cache of Deno: that would be measured at every start.
+  // Keep Deno's cache despite another HOME: otherwise every start would measure an empty cache.
   const env: Record<string, string> = {
     HOME: home,
     XDG_RUNTIME_DIR: `${home}/run`,
@@ -43,7 +45,7 @@ export async function startPostern(
     "--config",
     `${home}/config.yaml`,
     "--log-file",
-    `${home}/door.log`,
+    `${home}/postern.log`,
   ];
   const compiled = isFromSource ? undefined : Deno.env.get("POSTERN_BIN");
   const platform = Deno.build.os === "darwin" ? "darwin" : "linux";
@@ -59,7 +61,7 @@ async function denoDirectory(): Promise<string> {
   return JSON.parse(new TextDecoder().decode(stdout)).denoDir;
 }
 
-/** Starts the peers that are installed; the stack ends them. */
+/** Starts the installed peers; the stack stops them. */
 export async function startPeers(directory: string, stack: AsyncDisposableStack): Promise<Contender[]> {
   const found = await findPeers();
   const contenders: Contender[] = [];
@@ -114,16 +116,21 @@ export async function startReady(
   let said = "";
   while (!said.includes("\n")) {
     const { value, done } = await lines.read();
-    if (done) throw new Error(`Cannot start ${name}: it ended before it was ready`);
+    if (done) throw new Error(`Cannot start ${name}: it exited before it was ready`);
     said += value;
   }
   const startMs = performance.now() - start;
   const address = /^ready (\S+)/.exec(said)?.[1]?.replace(/^\w+:\/\//, "");
-  if (address === undefined) throw new Error(`Cannot start ${name}: it said ${JSON.stringify(said)}`);
+  if (address === undefined) {
+    throw new Error(`Cannot start ${name}: unexpected output ${JSON.stringify(said)}`);
+  }
   return running({ name, address, child, startMs }, () => lines.cancel());
 }
 
-/** Starts a program that cannot choose its port; between our closing it and its binding, another may take it. */
+/**
+ * Starts a program that cannot choose its port; another process may take the free port before the program
+ * binds it.
+ */
 export async function startOnPort(
   name: string,
   commandFor: (port: number) => readonly string[] | Promise<readonly string[]>,
@@ -139,7 +146,7 @@ export async function startOnPort(
   while (!await accepts(port)) {
     const isLate = performance.now() - start > 10_000;
     if (isLate && !hasEnded) child.kill();
-    if (isLate || hasEnded) throw new Error(`Cannot start ${name}: nothing on its port`);
+    if (isLate || hasEnded) throw new Error(`Cannot start ${name}: it does not listen on its port`);
     await new Promise((resolve) => setTimeout(resolve, 10));
   }
   return running({ name, address: `127.0.0.1:${port}`, child, startMs: performance.now() - start });
@@ -172,7 +179,7 @@ function running({ name, address, child, startMs }: Started, close?: () => Promi
     startMs,
     async [Symbol.asyncDispose]() {
       const tell = (signal: Deno.Signal) => hasEnded ? undefined : child.kill(signal);
-      // Politely, so that a server with children takes them along.
+      // SIGTERM lets a server stop its child processes too.
       tell("SIGTERM");
       const impatience = setTimeout(() => tell("SIGKILL"), 5000);
       await close?.();

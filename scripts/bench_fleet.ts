@@ -8,14 +8,14 @@ import { peers } from "./peer_table.ts";
 
 interface Size {
   readonly rounds: number;
-  /** Each has twenty domains. */
+  /** The number of clusters, each with twenty domains. */
   readonly clusters: number;
 }
 
 const full: Size = { rounds: 5, clusters: 2000 };
 const smoke: Size = { rounds: 1, clusters: 200 };
 
-/** Measures what a large catalogue costs, what a program in a cluster costs, and doors on inherited sockets. */
+/** Measures a large catalogue, a program in a cluster, and instances on inherited sockets. */
 export async function benchFleet(place: BenchPlace): Promise<Verdict[]> {
   const size = place.isSmoke ? smoke : full;
   return [...await measureCatalogue(size), ...await measureInherited(place)];
@@ -39,7 +39,7 @@ async function measureCatalogue(size: Size): Promise<Verdict[]> {
   const updates: number[] = [];
   const lists: number[] = [];
   for (let round = 0; round < size.rounds; round++) {
-    // Every cluster has moved: all is stored anew, and every route of the door is another.
+    // Every cluster has new domains: postern stores all of them again and replaces every route.
     lieutenant.year++;
     updates.push((await timed(() => succeeds(home, update, /reloaded instance/))).ms);
     lists.push((await timed(() => succeeds(home, ["clusters"]))).ms);
@@ -53,7 +53,7 @@ async function measureCatalogue(size: Size): Promise<Verdict[]> {
   ];
 }
 
-/** What `postern kubectl` adds to kubectl where a door runs. */
+/** Measures the time that `postern kubectl` adds to kubectl while an instance runs. */
 async function measureKubectl(home: Household, { rounds }: Size): Promise<Verdict[]> {
   const kubectl = await findPeer(peers.kubectl);
   if ("missing" in kubectl) {
@@ -73,7 +73,7 @@ async function measureKubectl(home: Household, { rounds }: Size): Promise<Verdic
     );
     added.push(wrapped.ms - alone.ms);
   }
-  return [verdict("kubectl in a cluster, ms more than alone", added, { atMost: 150 })];
+  return [verdict("postern kubectl, ms in addition to kubectl", added, { atMost: 150 })];
 }
 
 function verdict(name: string, values: readonly number[], demand: Demand): Verdict {
@@ -100,7 +100,7 @@ async function timed<T>(work: () => Promise<T>): Promise<{ readonly ms: number; 
   return { ms: performance.now() - begun, result };
 }
 
-/** Stands in for Lieutenant: a list of clusters that is another one every year, for whoever has a token. */
+/** Stands in for Lieutenant: returns different clusters for each year and accepts any token. */
 class GrowingLieutenant implements AsyncDisposable {
   year = 2000;
   readonly #count: number;
@@ -127,7 +127,7 @@ class GrowingLieutenant implements AsyncDisposable {
   }
 }
 
-/** One that nobody signed. */
+/** An unsigned token. */
 function token(): string {
   const part = (value: unknown) => btoa(JSON.stringify(value)).replaceAll("=", "");
   return `${part({ alg: "none" })}.${part({ iss: "bench", exp: Math.floor(Date.now() / 1000) + 3600 })}.none`;

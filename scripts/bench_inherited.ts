@@ -7,8 +7,8 @@ import { peers } from "./peer_table.ts";
 import { sourceCommand } from "./postern.ts";
 
 /**
- * Measures a door on a socket that systemd has opened beside one that has opened its own. Both from source: the program
- * that POSTERN_BIN names may be made with a Deno that takes no sockets.
+ * Compares an instance on a socket from systemd with one that opened its own socket. Both run from source:
+ * the Deno version in `POSTERN_BIN` may not support inherited sockets.
  */
 export async function measureInherited({ directory, generator, isSmoke }: BenchPlace): Promise<Verdict[]> {
   const activate = await findPeer(peers.systemd_socket_activate);
@@ -17,10 +17,10 @@ export async function measureInherited({ directory, generator, isSmoke }: BenchP
     return [];
   }
   const size = isSmoke ? { rounds: 1, megabytes: 50 } : { rounds: 7, megabytes: 1000 };
-  await using normal = await startFromSource("the normal door", directory);
+  await using normal = await startFromSource("a normal instance", directory);
   await using inherited = await startFromSource("postern", directory, [
     ...[activate.path, "--fdname=postern.socket"],
-    // It hands on nothing of the environment but what it is told to.
+    // systemd-socket-activate passes only the variables that `-E` names.
     ...["HOME", "XDG_RUNTIME_DIR", "TMPDIR", "DENO_DIR", "PATH"].flatMap((name) => ["-E", name]),
   ]);
   const contenders = [inherited, normal];
@@ -35,7 +35,7 @@ export async function measureInherited({ directory, generator, isSmoke }: BenchP
 }
 
 function measurements(megabytes: number): Measurement[] {
-  const demand = { atLeast: 0.55, of: "the normal door" } as const;
+  const demand = { atLeast: 0.55, of: "a normal instance" } as const;
   const value = field("MB_per_s");
   const options = ["-mb", `${megabytes}`];
   return [
@@ -48,7 +48,7 @@ function measurements(megabytes: number): Measurement[] {
   ];
 }
 
-/** Starts a door on a port of its own, or under a program that hands it one. */
+/** Starts an instance on its own port, or under a program that passes it a socket. */
 async function startFromSource(
   name: string,
   directory: string,

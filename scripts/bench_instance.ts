@@ -10,7 +10,7 @@ import {
 } from "./bench_measure.ts";
 import type { Verdict } from "./bench_table.ts";
 
-/** How much to measure. */
+/** The size of the measurements. */
 interface Size {
   readonly rounds: number;
   readonly megabytes: number;
@@ -29,7 +29,7 @@ const full: Size = {
   quietSeconds: 60,
 };
 
-/** Enough to see that every measurement works; its numbers decide nothing. */
+/** Only checks that every measurement works; its numbers are meaningless. */
 const smoke: Size = {
   rounds: 1,
   megabytes: 100,
@@ -39,10 +39,10 @@ const smoke: Size = {
   quietSeconds: 2,
 };
 
-/** More clients at once than a laptop has: the usual limit would turn some of the idle ones away. */
+/** Allows more clients than the default limit, which would refuse some idle clients. */
 const roomy = "default: direct\nlisten: { limits: { connections: 20000 } }\n";
 
-/** Measures the door beside other SOCKS5 servers. */
+/** Compares an instance with other SOCKS5 servers. */
 export async function benchInstance({ isSmoke, directory, generator }: BenchPlace): Promise<Verdict[]> {
   const size = isSmoke ? smoke : full;
   await using started = new AsyncDisposableStack();
@@ -108,7 +108,7 @@ function sideBySide(size: Size): Measurement[] {
   ];
 }
 
-/** What connections cost that only wait: the demands are absolute. */
+/** Measures the memory of idle connections, with absolute demands. */
 function held({ idle, restSeconds }: Size): Measurement[] {
   const options = ["-n", `${idle}`, "-rest", `${restSeconds}s`];
   return [
@@ -116,7 +116,7 @@ function held({ idle, restSeconds }: Size): Measurement[] {
       mode: "idle",
       options,
       wants: [
-        { name: "idle, kB a connection", demand: { atMost: 20 }, value: field("kB_per_conn") },
+        { name: "idle, kB per connection", demand: { atMost: 20 }, value: field("kB_per_conn") },
         { name: "idle, connections refused", demand: { atMost: 0 }, value: field("refused") },
       ],
     },
@@ -125,7 +125,7 @@ function held({ idle, restSeconds }: Size): Measurement[] {
       options: [...options, "-carry", "1"],
       wants: [
         {
-          name: "idle after 1 MB each, kB a connection",
+          name: "idle after 1 MB each, kB per connection",
           demand: { atMost: 30 },
           value: field("kB_per_conn"),
         },
@@ -138,6 +138,6 @@ function quiet({ quietSeconds }: Size): Measurement {
   return {
     mode: "wait",
     options: ["-rest", `${quietSeconds}s`],
-    wants: [{ name: "nothing to do, % of a core", demand: { atMost: 0.2 }, value: field("cpu_percent") }],
+    wants: [{ name: "no traffic, % of a core", demand: { atMost: 0.2 }, value: field("cpu_percent") }],
   };
 }

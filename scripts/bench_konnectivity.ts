@@ -17,7 +17,7 @@ interface Size {
 const full: Size = { rounds: 5, megabytes: 300, dials: 1000, tunnels: 2000 };
 const smoke: Size = { rounds: 1, megabytes: 20, dials: 100, tunnels: 100 };
 
-/** A number that konnload tells, and what must hold of it. */
+/** A number in konnload's output, and its demand. */
 interface Want {
   readonly name: string;
   readonly args: readonly string[];
@@ -25,7 +25,9 @@ interface Want {
   readonly demand: Demand;
 }
 
-/** Measures server and agent of postern beside those of Go, with the same client: upstream's own library. */
+/**
+ * Compares postern's server and agent with those written in Go; the client is upstream's library for both.
+ */
 export async function benchKonnectivity({ isSmoke, generator }: BenchPlace): Promise<Verdict[]> {
   const size = isSmoke ? smoke : full;
   await using bench = await startKonnectivityBench(generator);
@@ -74,7 +76,7 @@ async function measureSideBySide(
   return wants.map(({ name, demand }, at) => told(judge(titled(frontend, name), samples[at] ?? [], demand)));
 }
 
-/** Pairs of their own, so that nothing is held against them that something else has left. */
+/** Starts new pairs, so that earlier measurements do not affect their memory. */
 async function measureMemory(
   bench: KonnectivityBench,
   frontend: Frontend,
@@ -94,13 +96,13 @@ async function measureMemory(
   }
   const of = `${tunnels} open tunnels`;
   return [
-    judge(titled(frontend, `${of}, kB each in the server`), samples.server, { atMost: 40 }),
-    judge(titled(frontend, `${of}, kB each in the agent`), samples.agent, { atMost: 40 }),
+    judge(titled(frontend, `${of}, kB per tunnel in the server`), samples.server, { atMost: 40 }),
+    judge(titled(frontend, `${of}, kB per tunnel in the agent`), samples.agent, { atMost: 40 }),
     judge(titled(frontend, `${of}, failed`), samples.failed, { atMost: 0 }),
   ].map(told);
 }
 
-/** Upstream hangs here, so it is not asked. */
+/** Measures only postern, because upstream hangs here. */
 async function measureStall(
   bench: KonnectivityBench,
   frontend: Frontend,
@@ -114,10 +116,10 @@ async function measureStall(
     failed.push({ contender: "postern", value: answer.failed ?? NaN });
   }
   return [
-    judge(titled(frontend, "100 dials beside a reader that stalls, ms of the longest"), longest, {
+    judge(titled(frontend, "100 dials next to a stalled reader, longest in ms"), longest, {
       atMost: 100,
     }),
-    judge(titled(frontend, "100 dials beside a reader that stalls, failed"), failed, { atMost: 0 }),
+    judge(titled(frontend, "100 dials next to a stalled reader, failed"), failed, { atMost: 0 }),
   ].map(told);
 }
 

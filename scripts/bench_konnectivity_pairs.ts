@@ -11,15 +11,15 @@ import { findPeers } from "./find_peers.ts";
 import { sourceCommand } from "./postern.ts";
 import { freePort } from "../tests/support/peer_program.ts";
 
-/** A server and its agent, of one maker. */
+/** A server and its agent from the same implementation. */
 export interface KonnectivityPair extends AsyncDisposable {
   readonly name: "postern" | "Go";
-  /** What tells konnload to go through it. */
+  /** Options that make konnload use this pair. */
   readonly way: readonly string[];
   readonly pids: { readonly server: number; readonly agent: number };
 }
 
-/** Starts pairs that differ in their maker only. */
+/** Starts pairs that differ only in their implementation. */
 export interface KonnectivityBench extends AsyncDisposable {
   /** The load client. */
   readonly load: string;
@@ -28,7 +28,7 @@ export interface KonnectivityBench extends AsyncDisposable {
   pair(name: KonnectivityPair["name"], frontend: Frontend): Promise<KonnectivityPair>;
 }
 
-/** Undefined, with the reason printed, where a peer is missing. */
+/** Starts the bench; if a peer is missing, prints the reason and returns undefined. */
 export async function startKonnectivityBench(generator: string): Promise<KonnectivityBench | undefined> {
   const found = await findPeers();
   for (const name of [...konnectivityPeers, "konnload"] as const) {
@@ -75,7 +75,7 @@ async function goPair(lab: KonnectivityLab, frontend: Frontend): Promise<Konnect
   };
 }
 
-/** From source, since what is compiled with the runtime that a package registry carries cannot play a server. */
+/** Starts postern from source: compiled with the runtime of the package registry, it cannot run a server. */
 async function posternPair(lab: KonnectivityLab, frontend: Frontend): Promise<KonnectivityPair> {
   const [port, agents, health, agentHealth] = [freePort(), freePort(), freePort(), freePort()];
   const socket = `${lab.directory}/${port}.sock`;
@@ -110,7 +110,7 @@ async function posternPair(lab: KonnectivityLab, frontend: Frontend): Promise<Ko
 function startCommand(name: string, args: readonly string[]): ReturnType<typeof startReady> {
   const main = new URL("../main.ts", import.meta.url).href;
   const command = [Deno.execPath(), ...sourceCommand(args, places()), main, ...args];
-  // Its log goes where that of the others goes: nowhere.
+  // Discard its log, like that of the others.
   return startReady(name, command, {}, { stderr: "null" });
 }
 

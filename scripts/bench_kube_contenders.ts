@@ -3,29 +3,29 @@ import { pod, service } from "../tests/support/kube_objects.ts";
 import { type Contender, startOnPort, startPostern, startReady } from "./bench_contenders.ts";
 import { findPeers } from "./find_peers.ts";
 
-/** A real cluster on loopback with one pod, which is the origin that the load generator asks. */
+/** A real cluster on loopback with one pod: the origin for the load generator. */
 export interface KubeBench extends AsyncDisposable {
   readonly kubeconfig: string;
   /** The address of the API server. */
   readonly api: string;
   /**
-   * Starts postern, always from source: what is compiled with the runtime that a package registry carries reaches no
-   * API server.
+   * Starts postern from source: compiled with the runtime of the package registry, it cannot reach an API
+   * server.
    */
   postern(): Promise<Contender>;
   /** Starts `kubectl port-forward` to the same pod. */
   kubectl(): Promise<Contender>;
 }
 
-/** What the pod is asked for by; its node forwards this port to the origin. */
+/** The pod's port; its node forwards this port to the origin. */
 const port = 80;
 
-/** What tells the load generator to ask a door for the origin. */
+/** Makes the load generator request the origin through a proxy. */
 export function askingForOrigin(contender: Contender): Contender {
-  return { ...contender, way: ["-door", contender.address, "-target", `origin.default.svc:${port}`] };
+  return { ...contender, way: ["-proxy", contender.address, "-target", `origin.default.svc:${port}`] };
 }
 
-/** Starts all that; undefined, with the reason printed, where a peer is missing. */
+/** Starts the bench; if a peer is missing, prints the reason and returns undefined. */
 export async function startKubeBench(directory: string): Promise<KubeBench | undefined> {
   const { kubernetes, kubectl, loadgen } = await findPeers();
   for (const found of [kubernetes, kubectl, loadgen]) {

@@ -13,7 +13,7 @@ interface Size {
 const full: Size = { rounds: 5, megabytes: 500, exchanges: 10_000 };
 const smoke: Size = { rounds: 1, megabytes: 20, exchanges: 500 };
 
-/** Measures postern into a cluster beside `kubectl port-forward` to the same pod. */
+/** Compares postern with `kubectl port-forward` to the same pod. */
 export async function benchKubernetes(place: BenchPlace): Promise<Verdict[]> {
   const size = place.isSmoke ? smoke : full;
   await using bench = await startKubeBench(place.directory);
@@ -26,7 +26,7 @@ export async function benchKubernetes(place: BenchPlace): Promise<Verdict[]> {
   ];
 }
 
-/** What the first client waits for: the parts of the client, sign-in, watches and a session. */
+/** Measures the wait of the first client: loading code, sign-in, watches and a session. */
 async function measureFirstUse(bench: KubeBench, place: BenchPlace, { rounds }: Size): Promise<Verdict[]> {
   const samples: Sample[] = [];
   for (let round = 0; round < rounds; round++) {
@@ -38,7 +38,7 @@ async function measureFirstUse(bench: KubeBench, place: BenchPlace, { rounds }: 
     if (typeof answer === "string") throw new Error(answer);
     samples.push({ contender: "postern", value: field("p50_ms")(answer) });
     await using kubectl = await bench.kubectl();
-    samples.push({ contender: "kubectl until it listens", value: kubectl.startMs });
+    samples.push({ contender: "kubectl until ready", value: kubectl.startMs });
   }
   return [told(judge("kubernetes: first use, ms to the first answer", samples, { atMost: 500 }))];
 }
@@ -97,7 +97,10 @@ function measurements({ megabytes, exchanges }: Size): Measurement[] {
   ];
 }
 
-/** More at once than one session likes; a kubectl that breaks here is started anew for each round. */
+/**
+ * Opens more connections than one session handles well; kubectl may fail here, so each round starts a new
+ * one.
+ */
 async function measureCrowd(bench: KubeBench, place: BenchPlace, size: Size): Promise<Verdict[]> {
   const crowd = {
     mode: "rate",
@@ -131,7 +134,7 @@ async function measureCrowd(bench: KubeBench, place: BenchPlace, size: Size): Pr
   ].map(told);
 }
 
-/** Through three ssh hosts, beside the same hosts with TLS in them to an origin outside the cluster. */
+/** Compares a cluster through three ssh hosts with TLS to an outside origin through the same hosts. */
 async function measureChain(bench: KubeBench, place: BenchPlace, size: Size): Promise<Verdict[]> {
   await using ssh = await startSshBench(place.directory, [
     { name: "first", lines: loopback },
@@ -148,7 +151,11 @@ async function measureChain(bench: KubeBench, place: BenchPlace, size: Size): Pr
   await using origin = await startReady("origin", [place.generator, "origin", "-tls"]);
   const contenders = [
     askingForOrigin(through),
-    { ...bare, name: "the chain with TLS", way: ["-door", bare.address, "-target", origin.address, "-tls"] },
+    {
+      ...bare,
+      name: "TLS through the same hosts",
+      way: ["-proxy", bare.address, "-target", origin.address, "-tls"],
+    },
   ];
   for (const contender of contenders) {
     await generate(place.generator, contender, { mode: "rate", options: ["-n", "100"] });
@@ -160,7 +167,7 @@ async function measureChain(bench: KubeBench, place: BenchPlace, size: Size): Pr
       options: ["-mb", `${size.megabytes / 2}`, ...direction === "up" ? ["-up"] : []],
       wants: [{
         name: `kubernetes: through three ssh hosts, one stream ${direction}, MB/s`,
-        demand: { atLeast: 0.8, of: "the chain with TLS" },
+        demand: { atLeast: 0.8, of: "TLS through the same hosts" },
         value: field("MB_per_s"),
       }],
     };

@@ -2,26 +2,26 @@ import type { Contender } from "./bench_contenders.ts";
 import type { BenchProgram } from "./bench_program.ts";
 import { type Demand, judge, type Sample, type Verdict } from "./bench_table.ts";
 
-/** What every part of a benchmark is given. */
+/** The parameters of every part of a benchmark. */
 export interface BenchPlace {
-  /** Enough to see that every measurement works; its numbers decide nothing. */
+  /** Only checks that every measurement works; its numbers are meaningless. */
   readonly isSmoke: boolean;
   /** A private directory, removed after the run. */
   readonly directory: string;
-  /** Where the load generator is. */
+  /** The path of the load generator. */
   readonly generator: string;
   readonly program: BenchProgram;
 }
 
-/** One run of the load generator against one door. */
+/** One run of the load generator through one contender. */
 export interface Measurement {
   readonly mode: "rate" | "bulk" | "idle" | "wait";
   readonly options: readonly string[];
-  /** The numbers wanted from the generator's answer, each with what must hold. */
+  /** The numbers to read from the generator's output, each with its demand. */
   readonly wants: readonly Want[];
 }
 
-/** Starts a door for one round. */
+/** Starts a contender for one round. */
 export type StartContender = () => Promise<Contender>;
 
 export interface Rounds {
@@ -29,19 +29,19 @@ export interface Rounds {
   readonly rounds: number;
 }
 
-/** A number in the generator's answer. */
+/** A number in the generator's output. */
 export interface Want {
   readonly name: string;
   readonly demand: Demand;
   readonly value: (answer: Readonly<Record<string, number>>) => number;
 }
 
-/** A number as the generator names it. */
+/** Reads a number by the generator's key. */
 export function field(key: string): Want["value"] {
   return (answer) => answer[key] ?? NaN;
 }
 
-/** Measures the doors in turns, postern first, and prints what came of it. */
+/** Measures the contenders in turns, postern first, and prints the verdicts. */
 export async function measure(
   measurement: Measurement,
   contenders: readonly Contender[],
@@ -65,7 +65,7 @@ export async function measure(
   return tally.verdicts();
 }
 
-/** As `measure`, each door started anew for its turn: what a round leaves behind is not held against the next. */
+/** Like `measure`, but restarts each contender for its turn, so that no round affects the next. */
 export async function measureAnew(
   measurement: Measurement,
   starts: readonly StartContender[],
@@ -81,7 +81,7 @@ export async function measureAnew(
   return tally.verdicts();
 }
 
-/** For doors that have nothing to do: all rounds at once, since they do not take anything from each other. */
+/** Runs all rounds at once, for idle contenders that do not affect each other. */
 export async function measureAtOnce(
   measurement: Measurement,
   start: StartContender,
@@ -98,7 +98,7 @@ export async function measureAtOnce(
   return tally.verdicts();
 }
 
-/** What was wanted of the answers so far. */
+/** Collects the wanted numbers. */
 class Tally {
   readonly #wants: readonly Want[];
   readonly #samples: readonly Sample[][];
@@ -130,7 +130,7 @@ export function told(verdict: Verdict): Verdict {
   return verdict;
 }
 
-/** The numbers, or why there are none: not every peer bears every load. */
+/** Returns the numbers, or the reason of a failure: some peers fail under heavy load. */
 export async function generate(
   generator: string,
   contender: Contender,
@@ -143,9 +143,9 @@ export async function generate(
   return `Cannot measure ${contender.name} (${mode}): ${new TextDecoder().decode(stderr).trim()}`;
 }
 
-/** What the load generator is told. */
+/** The command line of the load generator. */
 export function generatorArguments(
-  { address, pid, way = ["-door", address] }: Pick<Contender, "address" | "pid" | "way">,
+  { address, pid, way = ["-proxy", address] }: Pick<Contender, "address" | "pid" | "way">,
   { mode, options }: Pick<Measurement, "mode" | "options">,
 ): string[] {
   return [mode, ...way, "-pid", `${pid}`, ...options];

@@ -1,16 +1,16 @@
 import { bundleEntry, bundleFlags, bundleProgram } from "./bundle.ts";
 import { fetchRuntime } from "./denort.ts";
 
-/** The program that is measured, and one made in the same way that does nothing. */
+/** The measured program, and an empty program built in the same way. */
 export interface BenchProgram {
   readonly path: string;
-  /** Made when it is asked for. */
+  /** Builds the empty program. */
   readonly empty: () => Promise<string>;
 }
 
 /**
- * POSTERN_BIN where that is set. Else the bundle that a release is compiled of, run by the Deno at hand: of a release
- * it lacks only that it is one file.
+ * Returns `POSTERN_BIN` if it is set. Otherwise builds the bundle of a release and runs it with the installed
+ * Deno; only the compilation into one file is missing.
  */
 export async function benchProgram(directory: string): Promise<BenchProgram> {
   const source = `${directory}/empty.js`;
@@ -25,7 +25,7 @@ export async function benchProgram(directory: string): Promise<BenchProgram> {
   };
 }
 
-/** A program that is started as one file, with the flags of what is compiled. */
+/** Writes an executable file that runs a script with the flags of a compiled program. */
 async function writeLauncher(path: string, script: string): Promise<string> {
   const words = [Deno.execPath(), "run", ...bundleFlags(), script].map(quoted);
   await Deno.writeTextFile(path, `#!/bin/sh\nexec ${words.join(" ")} "$@"\n`, { mode: 0o755 });
@@ -36,7 +36,7 @@ function quoted(word: string): string {
   return `'${word.replaceAll("'", String.raw`'\''`)}'`;
 }
 
-/** With the runtime that `deno task compile --runtime` takes: any package registry has it. */
+/** Compiles with the runtime of `deno task compile --runtime`, which package registries have. */
 async function compileEmpty(source: string): Promise<string> {
   const output = source.replace(/\.js$/, "");
   const { compiler, denort } = await fetchRuntime("linux-x64");

@@ -1,43 +1,42 @@
 import { boundText, type ContenderResult, isRatio, short, type Verdict } from "./bench_table.ts";
 
-/** What was measured, where and when. */
+/** The results of a benchmark, with machine and date. */
 export interface BenchReport {
   readonly version: string;
   readonly runtime: string;
-  /** As `2026-11-19`. */
+  /** For example `2026-11-19`. */
   readonly date: string;
   readonly cores: number;
   readonly isSmoke: boolean;
   readonly verdicts: readonly Verdict[];
 }
 
-/** The report for programs. */
+/** Returns the report as JSON. */
 export function benchJson(report: BenchReport): string {
   const verdicts = report.verdicts.map(({ text: _text, ...verdict }) => verdict);
   return `${JSON.stringify({ ...report, verdicts }, null, 2)}\n`;
 }
 
-/** The report as a part of the page in the documents, with the picture beside it. */
+/** Returns the report as a part of docs/speed.md; `picture` is the path of its picture. */
 export function benchPage(report: BenchReport, picture: string): string {
   const { verdicts, version, runtime, cores, date } = report;
   const missed = verdicts.filter(({ holds }) => !holds);
   const judged = verdicts.filter(({ demand }) => demand !== "informative");
   return [
     `postern ${version} on ${runtime}, ${cores} cores, ${date}. Each number is the median of its rounds, with the`,
-    "lowest and the highest; the compared programs ran in turns in the same run. A demand is held against the best",
-    "of the others, or against the one that is named. On another machine compare the ratios. `deno task bench`",
-    "measures all of this again, with the bundle that releases are compiled from, and writes this part of the page",
-    "with `--page`.",
+    "lowest and the highest; the compared programs ran in turns in the same run. A demand with × compares postern",
+    "with the best other program, or with a named one. On another machine compare the ratios. `deno task bench`",
+    "repeats all measurements with the bundle of a release, and `--page` writes this part of the page.",
     "",
-    `${judged.length - missed.length} of ${judged.length} demands hold.`,
+    `postern meets ${judged.length - missed.length} of ${judged.length} demands.`,
     "",
-    "| measured | demanded | came to | postern | others |",
+    "| measurement | demand | result | postern | others |",
     "| -------- | -------- | ------- | ------- | ------ |",
     ...verdicts.map((verdict) =>
       `| ${cells(verdict).map((cell) => cell.replaceAll("|", "\\|")).join(" | ")} |`
     ),
     "",
-    `![${verdicts.length} measurements, a bar for each program](${picture})`,
+    `![${verdicts.length} measurements, one bar for each program](${picture})`,
   ].join("\n");
 }
 
@@ -59,7 +58,10 @@ const bar = 14;
 const heading = 26;
 const gap = 10;
 
-/** The report as a picture: for each measurement a bar for each door, as long as its median, and a line from its least to its most. */
+/**
+ * Returns the report as an SVG: for each contender a bar of its median and a line from its lowest to its
+ * highest value.
+ */
 export function benchPicture({ verdicts, date, version, cores, runtime }: BenchReport): string {
   const shapes: string[] = [];
   let y = 44;
@@ -73,7 +75,7 @@ export function benchPicture({ verdicts, date, version, cores, runtime }: BenchR
       const middle = y + bar / 2;
       const kind = contender === "postern" ? "own" : "peer";
       shapes.push(
-        text(labels - 8, y + bar - 3, contender, "door"),
+        text(labels - 8, y + bar - 3, contender, "contender"),
         `<rect class="${kind}" x="${labels}" y="${y + 1}" width="${
           (Number(at(median)) - labels).toFixed(1)
         }" height="${bar - 3}"/>`,
@@ -83,7 +85,7 @@ export function benchPicture({ verdicts, date, version, cores, runtime }: BenchR
       y += bar;
     }
     y += gap;
-    if (contenders.length === 0) throw new Error(`Cannot draw "${name}": nothing was measured`);
+    if (contenders.length === 0) throw new Error(`Cannot draw "${name}": it has no results`);
   }
   const about =
     `postern ${version}, ${runtime}, ${cores} cores, ${date}: medians, with the spread of the rounds`;
@@ -102,7 +104,7 @@ export function benchPicture({ verdicts, date, version, cores, runtime }: BenchR
 
 const style = `
 text { font: 12px system-ui, sans-serif; fill: #1c2430 }
-.title { font-size: 14px; font-weight: 600 } .name { font-weight: 600 } .door { text-anchor: end }
+.title { font-size: 14px; font-weight: 600 } .name { font-weight: 600 } .contender { text-anchor: end }
 .ground { fill: #fff } .own { fill: #2563c9 } .peer { fill: #9aa7b8 } .spread { stroke: #1c2430; stroke-width: 1.5 }
 @media (prefers-color-scheme: dark) {
   text { fill: #dbe3ee } .ground { fill: #10151d } .own { fill: #5b9bff } .peer { fill: #5c6878 }
@@ -110,7 +112,7 @@ text { font: 12px system-ui, sans-serif; fill: #1c2430 }
 }
 `;
 
-/** What was measured, and how it stands. */
+/** The name of a measurement with its result. */
 function demandText({ name, demand, found = NaN, holds }: Verdict): string {
   if (demand === "informative") return name;
   const times = isRatio(demand) ? " ×" : "";

@@ -12,18 +12,18 @@ const many: Size = { suffixes: 100_000, networks: 10_000 };
 
 const rounds = 5;
 const lookups = 10_000;
-/** So many lookups are timed together: one is too short for the clock. */
+/** The number of lookups timed together: a single one is too short for the clock. */
 const batch = 100;
 
-/** What a client may ask for, the same for few and for many rules. */
+/** Targets of clients, the same for few and for many rules. */
 const asked: Readonly<Record<string, (n: number) => string>> = {
   "a name with a rule": (n) => suffix(n * 7919 % few.suffixes, "console."),
-  "a name without one": (n) => `www.host-${n}.example.org`,
+  "a name without a rule": (n) => `www.host-${n}.example.org`,
   "an IPv4 address": (n) => `10.${n & 255}.${n * 31 & 255}.9`,
   "an IPv6 address": (n) => `2001:db8:${(n * 31 & 8191).toString(16)}::${n.toString(16)}`,
 };
 
-/** Measures what rules cost: to take them up, and one lookup, which is not to grow with their number. */
+/** Measures loading rules, and one lookup, whose time must not grow with the number of rules. */
 export function benchRouter(_place: BenchPlace): Promise<Verdict[]> {
   const loads: number[] = [];
   const routers = { few: routerOf(few), many: routerOf(many) };
@@ -34,7 +34,7 @@ export function benchRouter(_place: BenchPlace): Promise<Verdict[]> {
     loads.push(performance.now() - begun);
   }
   const verdicts = [
-    verdict("router: 100,000 names and 10,000 networks taken up, ms", loads, { atMost: 1000 }),
+    verdict("router: loading 100,000 names and 10,000 networks, ms", loads, { atMost: 1000 }),
   ];
   for (const [what, host] of Object.entries(asked)) {
     const targets = Array.from({ length: lookups }, (_, n) => ({ host: host(n), port: 443 }));
@@ -55,7 +55,7 @@ function verdict(name: string, values: readonly number[], demand: Demand): Verdi
   return told(judge(name, values.map((value) => ({ contender: "postern", value })), demand));
 }
 
-/** Microseconds of one lookup, in the middle of all. */
+/** Returns the median time of a lookup in microseconds. */
 function timeOf(
   router: Router,
   targets: readonly { readonly host: string; readonly port: number }[],

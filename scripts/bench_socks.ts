@@ -1,4 +1,4 @@
-/** Connects to an IPv4 address through a SOCKS5 door; the reply that the door gave. */
+/** Connects to an IPv4 address through a SOCKS5 proxy and returns the proxy's reply. */
 export async function connectThrough(
   contender: string,
   target: string,
@@ -14,7 +14,7 @@ export async function connectThrough(
   return { conn, reply, [Symbol.dispose]: () => conn.close() };
 }
 
-/** Milliseconds until an origin that speaks first is heard through a door. */
+/** Returns the milliseconds until the first byte of an origin arrives through a proxy. */
 export async function firstByteThrough(contender: string, target: string): Promise<number> {
   const start = performance.now();
   using connected = await connectThrough(contender, target);
@@ -23,7 +23,7 @@ export async function firstByteThrough(contender: string, target: string): Promi
   return performance.now() - start;
 }
 
-/** A server that says one byte to whoever comes. */
+/** A server that sends one byte to each client. */
 export class Greeter implements AsyncDisposable {
   readonly #listener = Deno.listen({ hostname: "127.0.0.1", port: 0 });
   readonly #serving = this.#serve();
@@ -49,7 +49,7 @@ async function readExactly(conn: Deno.Conn, count: number): Promise<Uint8Array> 
   const bytes = new Uint8Array(count);
   for (let at = 0; at < count;) {
     const read = await conn.read(bytes.subarray(at));
-    if (read === null) throw new Error("Cannot measure: the door closed the connection");
+    if (read === null) throw new Error("Cannot measure: the proxy closed the connection");
     at += read;
   }
   return bytes;

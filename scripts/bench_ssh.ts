@@ -24,7 +24,7 @@ interface Size {
 const full: Size = { rounds: 5, megabytes: 500, exchanges: 10_000, idle: 1000, quietSeconds: 60 };
 const smoke: Size = { rounds: 1, megabytes: 50, exchanges: 500, idle: 50, quietSeconds: 2 };
 
-/** Measures postern through ssh hosts beside `ssh -D` through the same. */
+/** Compares postern with `ssh -D` through the same ssh hosts. */
 export async function benchSsh(place: BenchPlace): Promise<Verdict[]> {
   const size = place.isSmoke ? smoke : full;
   return [
@@ -36,11 +36,11 @@ export async function benchSsh(place: BenchPlace): Promise<Verdict[]> {
   ];
 }
 
-/** Through one host, with nothing between. */
+/** Measures through one host on loopback. */
 async function measureNear({ directory, generator }: BenchPlace, size: Size): Promise<Verdict[]> {
   await using bench = await startSshBench(directory, [{ name: "near", lines: loopback }]);
   if (!bench) return [];
-  // The session is there, and the code is warm: what is cold is measured apart.
+  // The session exists and the code is warm: measureCold() measures a cold start.
   const warm = async (starting: Promise<Contender>) => {
     const contender = await starting;
     await generate(generator, contender, { mode: "rate", options: ["-n", "300"] });
@@ -104,23 +104,26 @@ function idle({ idle }: Size): Measurement {
   return {
     mode: "idle",
     options: ["-n", `${idle}`],
-    wants: [{ name: "ssh: idle, kB a connection", demand: "informative", value: field("kB_per_conn") }],
+    wants: [{ name: "ssh: idle, kB per connection", demand: "informative", value: field("kB_per_conn") }],
   };
 }
 
-/** Three times as many as the collector lets lie about: a kilobyte that stays of each would show. */
+/**
+ * Detects leaks: runs three times as many exchanges as V8 leaves uncollected, so a leaked kilobyte per
+ * exchange shows.
+ */
 function grown({ exchanges }: Size): Measurement {
   return {
     mode: "rate",
     options: ["-c", "2", "-n", `${exchanges * 3}`, "-warm", `${exchanges}`, "-grown", "-rest", "5s"],
     wants: [
       {
-        name: `ssh: kB more after ${exchanges * 3} exchanges`,
+        name: `ssh: more kB after ${exchanges * 3} exchanges`,
         demand: { atMost: exchanges * 3 },
         value: field("grown_kB"),
       },
       {
-        name: `ssh: descriptors more after ${exchanges * 3} exchanges`,
+        name: `ssh: more descriptors after ${exchanges * 3} exchanges`,
         demand: { atMost: 0 },
         value: field("grown_files"),
       },
@@ -128,7 +131,7 @@ function grown({ exchanges }: Size): Measurement {
   };
 }
 
-/** Through one host that the person's own ssh program serves. */
+/** Measures through one host with `engine: openssh`. */
 async function measureProgram({ directory, generator }: BenchPlace, size: Size): Promise<Verdict[]> {
   await using bench = await startSshBench(directory, [{ name: "near", lines: loopback }]);
   if (!bench) return [];
@@ -181,7 +184,7 @@ function programMeasurements({ megabytes, exchanges }: Size): Measurement[] {
   ];
 }
 
-/** A door that has ten sessions and nothing to do but to keep them. */
+/** Measures an instance with ten idle sessions. */
 async function measureQuiet({ directory, generator }: BenchPlace, size: Size): Promise<Verdict[]> {
   const names = Array.from({ length: 10 }, (_, at) => `quiet${at}`);
   await using bench = await startSshBench(directory, names.map((name) => ({ name, lines: loopback })));
@@ -193,12 +196,12 @@ async function measureQuiet({ directory, generator }: BenchPlace, size: Size): P
       "routes:",
       ...names.map((name, at) => `  - { to: 127.0.1.${at}, via: ${name} }`),
     ]);
-    // Nobody listens there, which only the ssh host can know.
+    // No process listens there, and only the ssh host can detect that.
     const open = await Promise.all(
       names.map((_, at) => connectThrough(postern.address, `127.0.1.${at}:1`)),
     );
     for (const { conn } of open) conn.close();
-    // V8 collects what starting and signing in left behind when it has seen half a minute of rest.
+    // After half a minute of idle time V8 collects the garbage of start and sign-in.
     await generate(generator, postern, { mode: "wait", options: ["-rest", `${size.quietSeconds / 1.5}s`] });
     return postern;
   };
@@ -207,7 +210,7 @@ async function measureQuiet({ directory, generator }: BenchPlace, size: Size): P
     options: ["-rest", `${size.quietSeconds}s`],
     wants: [
       {
-        name: "ssh: ten sessions and nothing to do, % of a core",
+        name: "ssh: ten idle sessions, % of a core",
         demand: { atMost: 0.2 },
         value: field("cpu_percent"),
       },

@@ -3,13 +3,13 @@ import { type Sshd, SshLab, sshPeers } from "../tests/support/sshd.ts";
 import { type Contender, startOnPort, startPostern } from "./bench_contenders.ts";
 import { findPeers } from "./find_peers.ts";
 
-/** Real ssh servers on loopback, and an ssh configuration that leads to them. */
+/** Real ssh servers on loopback, and an ssh configuration for them. */
 export interface SshBench extends AsyncDisposable {
   /** OpenSSH's client. */
   readonly ssh: string;
-  /** The ssh configuration: for postern and for OpenSSH alike. */
+  /** The path of the ssh configuration, for postern and OpenSSH. */
   readonly config: string;
-  /** Starts postern, which reads that configuration too; `openssh` names a host that the ssh program is to serve. */
+  /** Starts postern with that configuration; `openssh` names a host with `engine: openssh`. */
   postern(
     lines: readonly string[],
     options?: { readonly openssh?: string; readonly isFromSource?: boolean },
@@ -18,18 +18,18 @@ export interface SshBench extends AsyncDisposable {
   dynamicForward(host: string): Promise<Contender>;
 }
 
-/** A host of the configuration, and how it is written down once its server is there. */
+/** A host of the configuration; `lines` returns its lines for a running server. */
 export interface SshBenchHost {
   readonly name: string;
   readonly lines: (server: Sshd) => readonly string[];
 }
 
-/** The lines that lead to a server on loopback. */
+/** The configuration lines for a server on loopback. */
 export function loopback({ port }: { readonly port: number }): readonly string[] {
   return ["  HostName 127.0.0.1", `  Port ${port}`];
 }
 
-/** Starts a server for each host; undefined, with the reason printed, where that cannot be. */
+/** Starts a server for each host; if a peer is missing, prints the reason and returns undefined. */
 export async function startSshBench(
   directory: string,
   hosts: readonly SshBenchHost[],
@@ -55,7 +55,7 @@ export async function startSshBench(
     hosts.map(async (host) => ({ host, server: await lab.start(host.name) })),
   );
   const lines = servers.flatMap(({ host, server }) => [`Host ${host.name}`, ...host.lines(server)]);
-  // A person's agent must not be asked, neither by the one nor by the other.
+  // Neither program may use the user's ssh agent.
   const config = await writeSshConfig(lab, ["IdentityAgent none", ...lines]);
   const ssh = path("ssh");
   const kept = stack.move();

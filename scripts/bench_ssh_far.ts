@@ -4,10 +4,10 @@ import { firstByteThrough, Greeter } from "./bench_socks.ts";
 import { loopback, type SshBench, startSshBench } from "./bench_ssh_contenders.ts";
 import { judge, type Sample, type Verdict } from "./bench_table.ts";
 
-/** Milliseconds that the long way takes, each way. */
+/** The delay of the line in each direction, in ms. */
 const delay = 50;
 
-/** From nothing through three hosts to the first byte, beside `ssh -J`. */
+/** Compares the time to the first byte through three hosts, without sessions, with `ssh -J`. */
 export async function measureCold({ isSmoke, directory }: BenchPlace): Promise<Verdict[]> {
   await using bench = await startSshBench(directory, [
     { name: "first", lines: loopback },
@@ -21,10 +21,10 @@ export async function measureCold({ isSmoke, directory }: BenchPlace): Promise<V
     peerName: "ssh -J",
   });
   const demand = { atMost: 0.8, of: "ssh -J" } as const;
-  return [told(judge("ssh: three hops cold, ms to the first byte", samples, demand))];
+  return [told(judge("ssh: three hops without sessions, ms to the first byte", samples, demand))];
 }
 
-/** Through a host that is far away. */
+/** Measures through a distant host. */
 export async function measureDelayed({ isSmoke, directory, generator }: BenchPlace): Promise<Verdict[]> {
   await using lines = new AsyncDisposableStack();
   const far = {
@@ -74,7 +74,7 @@ function farMeasurements(isSmoke: boolean): Measurement[] {
   ];
 }
 
-/** So long a way leaves no doubt how often it was gone. */
+/** Counts round trips: with this delay the total time shows their number. */
 async function signInFarAway(bench: SshBench, { isSmoke }: Pick<BenchPlace, "isSmoke">): Promise<Verdict> {
   const samples = await coldSamples(bench, {
     host: "far",
@@ -85,7 +85,7 @@ async function signInFarAway(bench: SshBench, { isSmoke }: Pick<BenchPlace, "isS
     contender,
     value: Math.floor(value / (2 * delay)),
   }));
-  const name = `ssh: ${delay} ms away, round trips from nothing to the first byte`;
+  const name = `ssh: ${delay} ms away, round trips to the first byte without a session`;
   return told(judge(name, trips, { atMost: 1, of: "ssh -W" }));
 }
 
@@ -95,7 +95,7 @@ interface ColdRun {
   readonly peerName: string;
 }
 
-/** Postern is ready, but has never connected; ssh begins with its start, since it does nothing before. */
+/** Measures postern when it is ready but has no session, and ssh from its start. */
 async function coldSamples(bench: SshBench, { host, rounds, peerName }: ColdRun): Promise<Sample[]> {
   await using greeter = new Greeter();
   const samples: Sample[] = [];
@@ -125,6 +125,6 @@ async function firstByteOfSsh(
   const ms = performance.now() - start;
   await reader.cancel();
   await child.status;
-  if (done) throw new Error(`Cannot measure ssh: nothing came through ${host}`);
+  if (done) throw new Error(`Cannot measure ssh: received no data through ${host}`);
   return ms;
 }

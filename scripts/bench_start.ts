@@ -5,11 +5,11 @@ import { startPostern } from "./bench_contenders.ts";
 import { type BenchPlace, told } from "./bench_measure.ts";
 import { type Demand, judge, type Sample, type Verdict } from "./bench_table.ts";
 
-/** A door, and how long it may take until it lets clients in. */
+/** An instance, and the demand on the time until it accepts clients. */
 interface Start {
   readonly name: string;
   readonly config: string;
-  /** Whether the catalogue is stored. */
+  /** Whether to store a catalogue first. */
   readonly hasCatalogue?: boolean;
   readonly demand: Demand;
 }
@@ -18,7 +18,9 @@ const names = Array.from({ length: 10_000 }, (_, at) => `apps.cluster-${at}.regi
 const few = names.slice(0, 100).map((name) => `  - { to: other.${name}, via: direct }\n`).join("");
 const many = names.map((name) => `  - { to: ${name}, via: direct }\n`).join("");
 
-/** Measures how long it takes from a command to its first answer, in turns: a busy moment is no one's alone. */
+/**
+ * Measures the time from a command to its first answer, in turns, so that a busy moment affects all of them.
+ */
 export async function benchStart(place: BenchPlace): Promise<Verdict[]> {
   return [...await measureVersion(place), ...await measureContenders(place)];
 }
@@ -61,14 +63,14 @@ async function measureContenders({ directory, isSmoke }: BenchPlace): Promise<Ve
   );
 }
 
-/** Five hundred clusters of twenty domains. */
+/** Stores five hundred clusters with twenty domains each. */
 async function storeCatalogue(cache: string): Promise<void> {
   const { clock, files, stores } = createWorld({ main: import.meta.url, flags: [] });
   const store = new CatalogueStore({ clock, files, stores, directory: `${cache}/catalogue` });
   await store.put(storedCatalogue("main", 2026, 500), { signal: new AbortController().signal });
 }
 
-/** What `postern version` takes beside a program of the same make that does nothing. */
+/** Compares `postern version` with an empty program built in the same way. */
 async function measureVersion({ program, isSmoke }: BenchPlace): Promise<Verdict[]> {
   const empty = await program.empty();
   const more: Sample[] = [];
@@ -76,7 +78,7 @@ async function measureVersion({ program, isSmoke }: BenchPlace): Promise<Verdict
     const alone = await timeOf([empty]);
     more.push({ contender: "postern", value: await timeOf([program.path, "version"]) - alone });
   }
-  return [told(judge("version, ms more than an empty program", more, { atMost: 30 }))];
+  return [told(judge("version, ms in addition to an empty program", more, { atMost: 30 }))];
 }
 
 async function timeOf([program = "", ...args]: readonly string[]): Promise<number> {

@@ -1,20 +1,20 @@
-/** One number of one door in one round. */
+/** One number of one contender in one round. */
 export interface Sample {
   readonly contender: string;
   readonly value: number;
 }
 
-/** What must hold for postern: at least or at most so many times the best or a named peer, or so much in itself. */
+/** A bound for postern: a ratio to the best or a named peer, or an absolute number. */
 export type Demand =
   | { readonly atLeast: number; readonly ofBest: "highest" }
   | { readonly atMost: number; readonly ofBest: "lowest" }
   | { readonly atLeast: number; readonly of: string }
   | { readonly atMost: number; readonly of: string }
   | { readonly atMost: number }
-  /** Told to know it, with nothing to hold. */
+  /** Reported without a bound. */
   | "informative";
 
-/** What one door came to. */
+/** The results of one contender. */
 export interface ContenderResult {
   readonly contender: string;
   readonly median: number;
@@ -23,27 +23,27 @@ export interface ContenderResult {
   readonly rounds: number;
 }
 
-/** A line of the report: median and spread of each door, and whether the demand holds. */
+/** A line of the report: median and spread of each contender, and whether postern meets the demand. */
 export interface Verdict {
   readonly text: string;
   readonly holds: boolean;
   readonly name: string;
   readonly demand: Demand;
-  /** What is held against the demand: times the peer, or the number itself. */
+  /** The value compared with the demand: the ratio to the peer, or the number itself. */
   readonly found?: number;
   readonly contenders: readonly ContenderResult[];
 }
 
 /**
- * Whether something must be broken, however noisy the machine: nothing came of it, or a tenth of the throughput that is
- * demanded. Latencies, memory and idle time of a short run tell of the machine.
+ * Whether the result proves a defect even on a noisy machine: no number, or less than a tenth of the demanded
+ * throughput. In a short run, latencies, memory and idle time depend too much on the machine.
  */
 export function hasCollapsed({ demand, found }: Verdict): boolean {
   if (demand === "informative" || found === undefined) return false;
   return Number.isNaN(found) || ("atLeast" in demand && found < demand.atLeast / collapse);
 }
 
-/** Holds the samples of one measurement against its demand. */
+/** Compares the samples of one measurement with its demand. */
 export function judge(name: string, samples: readonly Sample[], demand: Demand): Verdict {
   const values = new Map<string, number[]>();
   for (const { contender, value } of samples) values.set(contender, [...values.get(contender) ?? [], value]);
@@ -72,12 +72,12 @@ export function judge(name: string, samples: readonly Sample[], demand: Demand):
   return { ...told, text, holds, found: ratio };
 }
 
-/** As `at least 0.9`. */
+/** For example `at least 0.9`. */
 export function boundText(demand: Exclude<Demand, string>): string {
   return "atLeast" in demand ? `at least ${demand.atLeast}` : `at most ${demand.atMost}`;
 }
 
-/** Whether it is held against others. */
+/** Whether the demand compares postern with other programs. */
 export function isRatio(demand: Exclude<Demand, string>): boolean {
   return "ofBest" in demand || "of" in demand;
 }
@@ -89,17 +89,17 @@ function reference(medians: ReadonlyMap<string, number>, demand: Exclude<Demand,
   return demand.ofBest === "highest" ? Math.max(...peers) : Math.min(...peers);
 }
 
-/** The middle value; of an even number the mean of the middle two. */
+/** The middle value, or the mean of the two middle values. */
 export function median(values: readonly number[]): number {
   const sorted = [...values].sort((a, b) => a - b);
   const [low, high] = [sorted[Math.ceil(sorted.length / 2) - 1], sorted[Math.floor(sorted.length / 2)]];
   return ((low ?? NaN) + (high ?? NaN)) / 2;
 }
 
-/** A number with three digits that count. */
+/** Formats a number with three significant digits. */
 export function short(value: number): string {
   return Math.abs(value) >= 100 ? value.toFixed(0) : value.toPrecision(3);
 }
 
-/** How many times worse than demanded is no noise any more. */
+/** A result this many times worse than its demand is a collapse, not noise. */
 const collapse = 10;

@@ -2,16 +2,16 @@ import { copyTree } from "./copy_tree.ts";
 import { compiledFlags } from "../src/permissions/flags.ts";
 import { runtimeFlags } from "../src/permissions/runtime_flags.ts";
 
-/** Optional native parts of ssh2: it tries them, and goes on without. */
+/** Optional native parts of ssh2, which works without them. */
 const nativeParts = ["cpu-features", "./crypto/build/Release/sshcrypto.node"];
 
-/** What a bundle is made of. */
+/** The input of a bundle. */
 const sources = ["main.ts", "deno.json", "deno.lock", "src", "scripts"];
 
-/** The first file of a bundle. */
+/** The entry file of a bundle. */
 export const bundleEntry = "main.js";
 
-/** How the bundle runs, compiled or not: it has all that it needs, and the permissions of all commands. */
+/** The flags of a bundle, compiled or not: no downloads, and the permissions of all commands. */
 export function bundleFlags(): string[] {
   return [
     ...[
@@ -28,15 +28,18 @@ export function bundleFlags(): string[] {
   ];
 }
 
-/** How a bundle begins: this loads twenty files of node's world for a `require` that most commands never call. */
+/**
+ * The start of a bundle: it loads twenty files of node's library for a `require` that most commands never
+ * call.
+ */
 const eagerRequire = `import { createRequire as __deno_internal_createRequire } from "node:module";
 var __require = __deno_internal_createRequire(import.meta.url);
 `;
 
 /**
- * Takes a part of node when it is asked for, and these two when something of them is: the YAML library asks for both
- * while it loads, and of `process` then wants to know a variable of the environment. It finds none: `main.ts` has given
- * up the right to read it.
+ * Loads a part of node when code requires it, and `process` and `buffer` when code reads a property: the YAML
+ * library requires both while it loads, and then reads an environment variable. It finds none, because
+ * `main.ts` has dropped the permission `env`.
  */
 const lazyRequire = `const __part = (name) => {
   const part = process.getBuiltinModule(name);
@@ -57,9 +60,9 @@ var __require = (name) => __asked[name] ?? __part(name);
 `;
 
 /**
- * Writes the program as JavaScript, each dynamic import its own chunk, and gives the names of the files. A bundle tells
- * where each module was, and names its files by that too: so it is made of a copy, with the packages inside, and is the
- * same wherever the project and the cache of Deno are.
+ * Writes the program as JavaScript, one chunk for each dynamic import, and returns the file names. A bundle
+ * contains the paths of its modules and derives file names from them. So this builds from a copy that
+ * includes the packages: the result does not depend on the directories of the project and of Deno's cache.
  */
 export async function bundleProgram(directory: string, { isFrozen = false } = {}): Promise<string[]> {
   const root = decodeURIComponent(new URL("../", import.meta.url).pathname);
@@ -82,7 +85,7 @@ export async function bundleProgram(directory: string, { isFrozen = false } = {}
   return names.sort();
 }
 
-/** Replaces a text that stands in exactly one of the files. */
+/** Replaces a text that occurs exactly once in all files. */
 async function replaceOnce(paths: readonly string[], text: string, replacement: string): Promise<void> {
   let count = 0;
   for (const path of paths) {
@@ -90,10 +93,12 @@ async function replaceOnce(paths: readonly string[], text: string, replacement: 
     count += parts.length - 1;
     if (parts.length === 2) await Deno.writeTextFile(path, parts.join(replacement));
   }
-  if (count !== 1) throw new Error(`Cannot go on with a bundle that has ${count} times: ${text}`);
+  if (count !== 1) {
+    throw new Error(`Cannot patch the bundle: expected one occurrence, found ${count}: ${text}`);
+  }
 }
 
-/** Runs Deno to its end and gives what it said; a failure tells the rest. */
+/** Runs Deno and returns its output; an error contains stderr. */
 export async function runDeno(
   args: readonly string[],
   { cwd }: { readonly cwd?: string } = {},

@@ -6,7 +6,7 @@ import { sha256 } from "./sha256.ts";
 
 const usage = "deno task compile [--target NAME… | --target all] [--runtime 2.6]";
 
-/** A person's word for a platform, and Deno's. */
+/** Our names of platforms, with Deno's names. */
 const targets: Readonly<Record<ReleaseSystem, string>> = {
   "linux-x64": "x86_64-unknown-linux-gnu",
   "linux-arm64": "aarch64-unknown-linux-gnu",
@@ -18,7 +18,7 @@ const targets: Readonly<Record<ReleaseSystem, string>> = {
 
 const largest = 110_000_000;
 
-/** Compiles the program into `dist/`, with a checksum beside each file. */
+/** Compiles the program into `dist/` and writes a checksum for each file. */
 if (import.meta.main) Deno.exit(await compileAll(Deno.args));
 
 interface Compiler {
@@ -44,7 +44,7 @@ async function compileAll(args: readonly string[]): Promise<number> {
   const chunks = `${root}dist/chunks`;
   await removeIfThere(chunks);
   const files = await bundleProgram(chunks, { isFrozen: Deno.env.has("CI") });
-  // Times of files get into the program: without them the same source makes the same bytes.
+  // The program contains the files' times: zero them, so that the same source gives the same bytes.
   for (const file of files) await Deno.utime(`${chunks}/${file}`, 0, 0);
   console.log(`bundled: ${files.length} files`);
   if (isAll) asked.push(...isPackaged ? packagedSystems : releaseSystems);
@@ -62,7 +62,7 @@ interface Job {
   readonly compiler: Compiler;
   readonly chunks: string;
   readonly files: readonly string[];
-  /** Undefined is the platform at hand. */
+  /** Undefined means this platform. */
   readonly target: ReleaseSystem | undefined;
   readonly output: string;
 }
@@ -93,11 +93,11 @@ async function compileOne({ compiler, chunks, files, target, output }: Job): Pro
   await Deno.writeTextFile(`${output}.sha256`, `${await sha256(output)}  ${output.replace(/^.*\//, "")}\n`);
   console.log(`compiled: ${output.replace(/^.*\/(?=dist\/)/, "")}: ${(size / 1e6).toFixed(1)} MB`);
   if (size <= largest) return true;
-  console.error(`compile: error: ${output} is over ${largest / 1e6} MB`);
+  console.error(`compile: error: ${output} is larger than ${largest / 1e6} MB`);
   return false;
 }
 
-/** Built for the platform at hand it has the plain name; for others it tells version and platform. */
+/** `postern` for this platform; for others the name includes version and platform. */
 function fileName(target: ReleaseSystem | undefined): string {
   if (target !== undefined) return programName(settings.version, target);
   return Deno.build.os === "windows" ? "postern.exe" : "postern";

@@ -7,7 +7,7 @@ import { type TarEntry, withDirectories, writeTar } from "./tar.ts";
 
 const usage = "deno task deb [--program FILE] [--version VERSION] [--output DIRECTORY]";
 
-/** Makes a package for Debian, and what comes of it, of the compiled program in `dist/`. */
+/** Builds a package for Debian and its derivatives from the compiled program in `dist/`. */
 if (import.meta.main) Deno.exit(await makePackage(Deno.args));
 
 async function makePackage(args: readonly string[]): Promise<number> {
@@ -32,16 +32,16 @@ async function makePackage(args: readonly string[]): Promise<number> {
   return 0;
 }
 
-/** What a package says of itself, and its files. */
+/** The metadata and the files of a package. */
 export interface DebDescription {
   readonly files: readonly TarEntry[];
   readonly version: string;
   readonly machine: string;
-  /** The oldest C library that will do. */
+  /** The oldest C library that the program supports. */
   readonly glibc: string | undefined;
 }
 
-/** A package as dpkg reads it; the same each time for the same files. */
+/** Returns a package in dpkg's format; the same files give the same bytes. */
 async function debOf(
   { files, version, machine, glibc }: DebDescription,
 ): Promise<Uint8Array<ArrayBuffer>> {
@@ -58,9 +58,9 @@ async function debOf(
     "Section: net",
     "Priority: optional",
     "Description: one local door into every private cluster",
-    " A local proxy (SOCKS and HTTP) that knows by rules where every name and address",
-    " lies and how to get there: directly, through ssh hosts, through a Kubernetes API",
-    " server, through a Konnectivity server or through another proxy.",
+    " A local proxy (SOCKS and HTTP) whose rules choose a transport for every name and",
+    " address: directly, through ssh hosts, through a Kubernetes API server, through a",
+    " Konnectivity server or through another proxy.",
     "",
   ].join("\n");
   const sums = contents.map(({ path, content }) =>
@@ -79,7 +79,7 @@ async function debOf(
   ]);
 }
 
-/** Paths begin with a dot there. */
+/** Returns a compressed archive whose paths begin with a dot. */
 async function archive(files: readonly TarEntry[]): Promise<Uint8Array<ArrayBuffer>> {
   const entries = withDirectories(files).map((entry) => ({ ...entry, path: `./${entry.path}` }));
   const whole: readonly TarEntry[] = [{ type: "directory", path: ".", mode: 0o755 }, ...entries];
@@ -87,8 +87,8 @@ async function archive(files: readonly TarEntry[]): Promise<Uint8Array<ArrayBuff
   return await new Response(packed).bytes();
 }
 
-// A line, then for each file: name 16, time 12, owner 6, group 6, rights 8, size 10, "`" and a line's end; then the
-// file, on an even place.
+// A line, then for each file: name 16, time 12, owner 6, group 6, rights 8, size 10, "`" and a line end; then
+// the file at an even offset.
 async function arOf(
   files: readonly (readonly [name: string, content: Uint8Array<ArrayBuffer>])[],
 ): Promise<Uint8Array<ArrayBuffer>> {

@@ -5,13 +5,13 @@ import { peers } from "./peer_table.ts";
 import { type ReleaseSystem, releaseSystems } from "./release_files.ts";
 import { sha256 } from "./sha256.ts";
 
-/** A runtime to compile with, and the compiler of the same version, which runs on Linux on x64. */
+/** A runtime for compiled programs, and the compiler of the same version for Linux on x64. */
 export interface PackagedRuntime {
   readonly compiler: string;
   readonly denort: string;
 }
 
-/** A program that a wheel carries, as the package index has it. */
+/** A program inside a wheel of the package index. */
 interface Wheel {
   readonly package: string;
   /** The platform in the name of the wheel. */
@@ -19,9 +19,9 @@ interface Wheel {
   readonly program: string;
   /** The SHA-256 of the wheel. */
   readonly wheel: string;
-  /** Takes what is wanted out of the program; without it, the whole program is wanted. */
+  /** Extracts the runtime from the program (default: the whole program). */
   readonly extract?: (program: Uint8Array<ArrayBuffer>) => Uint8Array<ArrayBuffer>;
-  /** The SHA-256 of what is wanted. */
+  /** The SHA-256 of the extracted file. */
   readonly sha256: string;
 }
 
@@ -44,10 +44,10 @@ const compilers = {
 
 type Version = keyof typeof compilers;
 
-/** The last version whose wheels are programs compiled by Deno: a runtime, and what `deno compile` embedded. */
+/** The last version whose wheels are programs compiled by Deno: a runtime with embedded data. */
 const carrier = { package: "bids-validator-deno==2.4.1", scripts: "bids_validator_deno-2.4.1.data/scripts" };
 
-/** The runtimes that a package registry carries. */
+/** The runtimes in the package registry. */
 const runtimes: Partial<Record<ReleaseSystem, Wheel & { readonly version: Version }>> = {
   "linux-x64": {
     version: "2.6.10",
@@ -73,26 +73,29 @@ const runtimes: Partial<Record<ReleaseSystem, Wheel & { readonly version: Versio
     package: carrier.package,
     platform: "win_amd64",
     program: `${carrier.scripts}/bids-validator-deno.exe`,
-    // The compiler replaces the resource that holds the embedded data.
+    // The compiler replaces the resource with the embedded data.
     wheel: "24106f32e5c9dcdcec095527300e0bf683f6f4df5fb19b49a91586491eaaee5e",
     sha256: "5aaf98c6631b2458d580fcc9c753bb6a565bc03f9a611ebe9033531377a2ab92",
   },
 };
 
-/** The systems that a package registry has a runtime for. */
+/** The systems with a runtime in the package registry. */
 export const packagedSystems: readonly ReleaseSystem[] = releaseSystems.filter((system) =>
   system in runtimes
 );
 
-/** Fetches a runtime and its compiler into the cache, once, and checks both: `DENORT_BIN` of `deno compile`. */
+/**
+ * Fetches a runtime and its compiler into the cache once and checks both; the runtime is `DENORT_BIN` of
+ * `deno compile`.
+ */
 export async function fetchRuntime(system: ReleaseSystem): Promise<PackagedRuntime> {
   const runtime = runtimes[system];
   if (runtime === undefined) {
     const known = packagedSystems.join(", ");
-    throw new Error(`Cannot fetch a runtime for ${system}: the package registry has only those for ${known}`);
+    throw new Error(`Cannot fetch a runtime for ${system}: the package registry has only ${known}`);
   }
   if (Deno.build.target !== "x86_64-unknown-linux-gnu") {
-    throw new Error("Cannot fetch the compiler: it runs on Linux on x64 only");
+    throw new Error("Cannot fetch the compiler: it runs only on Linux on x64");
   }
   return {
     compiler: await fetchProgram(`deno-${runtime.version}`, compilers[runtime.version]),
@@ -123,7 +126,9 @@ async function unpackWheel(wanted: Wheel, directory: string): Promise<void> {
   const found = await findPeer(peers.python);
   const python = "path" in found ? found.path : await findProgram("python3");
   if (python === undefined) {
-    throw new Error("Cannot run pip: no python3 here: install python3-venv, then run deno task peers python");
+    throw new Error(
+      "Cannot run pip: python3 is not installed: install python3-venv, then run deno task peers python",
+    );
   }
   const options = ["--quiet", "--no-deps", "--only-binary=:all:", "--platform", wanted.platform];
   await run([python, "-m", "pip", "download", ...options, wanted.package], directory);

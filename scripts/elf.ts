@@ -1,11 +1,11 @@
-/** What a program of Linux says of itself. */
+/** The metadata of a Linux program. */
 export interface Elf {
   readonly machine: "amd64" | "arm64";
-  /** The program that starts it; none for one that needs no libraries. */
+  /** The dynamic loader; undefined for a static program. */
   readonly interpreter: string | undefined;
-  /** The libraries that it asks for by name. */
+  /** The names of the required libraries. */
   readonly needed: readonly string[];
-  /** The oldest C library of GNU that it runs with: `2.27`. */
+  /** The oldest supported version of the GNU C library, for example `2.27`. */
   readonly glibc: string | undefined;
 }
 
@@ -13,7 +13,7 @@ const machines: Readonly<Record<number, Elf["machine"]>> = { 62: "amd64", 183: "
 const kinds = { load: 1, dynamic: 2, interpreter: 3 };
 const tags = { needed: 1n, strings: 5n, stringsSize: 10n };
 
-/** A part of the file, and where it lies in memory. */
+/** A part of the file, and its memory address. */
 interface Segment {
   readonly kind: number;
   readonly offset: number;
@@ -21,16 +21,16 @@ interface Segment {
   readonly size: number;
 }
 
-/** Reads what a program or library of 64 bits (little-endian) needs in order to run. */
+/** Reads the requirements of a 64-bit little-endian program or library. */
 export function readElf(bytes: Uint8Array<ArrayBuffer>): Elf {
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
   if (bytes.length < 64 || view.getUint32(0) !== 0x7f454c46) {
-    throw new Error("Cannot read it: no program of Linux");
+    throw new Error("Cannot read the file: not a Linux program");
   }
-  if (bytes[4] !== 2 || bytes[5] !== 1) throw new Error("Cannot read it: not of 64 bits, little-endian");
+  if (bytes[4] !== 2 || bytes[5] !== 1) throw new Error("Cannot read the file: not 64-bit little-endian");
   const machine = machines[view.getUint16(18, true)];
   if (machine === undefined) {
-    throw new Error(`Cannot read it: machine ${view.getUint16(18, true)} is not known`);
+    throw new Error(`Cannot read the file: unknown machine ${view.getUint16(18, true)}`);
   }
   const segments = readSegments(view);
   const [interpreter] = segments.filter(({ kind }) => kind === kinds.interpreter).map(({ offset, size }) =>
@@ -65,7 +65,7 @@ function readNeeds(
   });
   const valueOf = (wanted: bigint) => entries.find(({ tag }) => tag === wanted)?.value;
   const strings = valueOf(tags.strings);
-  // The table of names is told by where it will be in memory.
+  // The file gives the memory address of the table of names.
   const part = segments.find(({ kind, address, size }) =>
     strings !== undefined && kind === kinds.load && address <= strings && strings < address + BigInt(size)
   );
@@ -80,13 +80,13 @@ function readNeeds(
   };
 }
 
-/** The versions of the C library's functions are among the names. */
+/** Finds the newest version of the C library among the symbol versions in the names. */
 function newestGlibc(names: string): string | undefined {
   const minors = [...names.matchAll(/\0GLIBC_2\.(\d+)/g)].map(([, minor]) => Number(minor));
   return minors.length === 0 ? undefined : `2.${Math.max(...minors)}`;
 }
 
-/** Text that ends with a zero byte. */
+/** Reads text up to a zero byte. */
 function textAt(bytes: Uint8Array<ArrayBuffer>, at: number, most: number): string {
   const whole = bytes.subarray(at, at + most);
   const end = whole.indexOf(0);

@@ -1,15 +1,15 @@
 import { scriptCache } from "./directories.ts";
 import { type Found, type Peer, peerList, type PeerName } from "./peer_table.ts";
 
-/** Where Debian puts daemons, which is not in everybody's PATH. */
+/** Debian's directories for daemons, which are often missing in PATH. */
 const daemonDirectories = ["/usr/local/sbin", "/usr/sbin", "/sbin"];
 
-/** The directory that `deno task peers` fills. */
+/** The directory into which `deno task peers` installs. */
 export function peersDirectory(): string {
   return Deno.env.get("POSTERN_PEERS") || scriptCache("postern-peers");
 }
 
-/** Looks for every peer; starts nothing. */
+/** Searches for every peer without starting one. */
 export async function findPeers(): Promise<Record<PeerName, Found>> {
   const found = await Promise.all(
     peerList.map(async ([name, peer]) => [name, await findPeer(peer)] as const),
@@ -17,16 +17,16 @@ export async function findPeers(): Promise<Record<PeerName, Found>> {
   return Object.fromEntries(found) as Record<PeerName, Found>;
 }
 
-/** Looks for one peer. */
+/** Searches for one peer. */
 export async function findPeer(peer: Peer): Promise<Found> {
   for (const directory of directoriesOf(peer)) {
     const path = `${directory}/${peer.program}`;
     if (await isProgram(path)) return { path };
   }
-  return { missing: `"${peer.program}" is not there: deno task peers` };
+  return { missing: `"${peer.program}" is not installed: run deno task peers` };
 }
 
-/** Looks for a program in PATH. */
+/** Searches PATH for a program. */
 export async function findProgram(program: string): Promise<string | undefined> {
   const found = await findPeer({ program });
   return "path" in found ? found.path : undefined;

@@ -11,16 +11,16 @@ import {
 const usage =
   "deno task formula --project URL [--version VERSION] [--sums FILE|DIRECTORY] [--output DIRECTORY]";
 
-/** What a formula is made of. */
+/** The input of a formula. */
 export interface FormulaParts {
   readonly version: string;
-  /** Where the project is: `https://HOST/OWNER/NAME`. */
+  /** The project's address: `https://HOST/OWNER/NAME`. */
   readonly project: string;
-  /** The checksums of the release's files, by their names. */
+  /** The checksums of the release's files by name. */
   readonly sums: ReadonlyMap<string, string>;
 }
 
-/** Writes the formula for Homebrew of a release, with the release's own checksums. */
+/** Writes the Homebrew formula of a release with the checksums of its files. */
 if (import.meta.main) Deno.exit(await writeFormula(Deno.args));
 
 async function writeFormula(args: readonly string[]): Promise<number> {
@@ -50,7 +50,7 @@ async function writeFormula(args: readonly string[]): Promise<number> {
   }
 }
 
-/** One list, or what lies beside each file of a release. */
+/** Reads one list of checksums, or all `.sha256` files of a directory. */
 async function textOfSums(path: string): Promise<string> {
   if ((await Deno.stat(path)).isFile) return await Deno.readTextFile(path);
   const files = (await Array.fromAsync(Deno.readDir(path))).map(({ name }) => name).sort();
@@ -59,7 +59,7 @@ async function textOfSums(path: string): Promise<string> {
   return (await Promise.all(texts)).join("");
 }
 
-/** A formula in Ruby. Each of its files is one of the release, by the checksum that the release has. */
+/** Returns a formula in Ruby, with address and checksum of each file of the release. */
 export function formulaOf({ version, project, sums }: FormulaParts): string {
   const home = projectUrl(project), release = `${releasesOf(project)}/v${version}`;
   if (!/^[0-9A-Za-z.+-]+$/.test(version)) throw new Error(`Cannot use "${version}" as a version`);
@@ -107,9 +107,9 @@ ${file("    ", manualName(version))}
 
   def caveats
     <<~TEXT
-      brew services keeps a door running from log-in on. A door that comes when it is
-      needed is made by: postern service-install
-      One of the two is enough.
+      To start postern at log-in, run: brew services start postern
+      To start postern on demand instead, run: postern service-install
+      Do not use both.
     TEXT
   end
 

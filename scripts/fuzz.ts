@@ -5,10 +5,10 @@ import { fuzzTargets } from "../tests/fuzz/targets/mod.ts";
 
 const usage = "deno task fuzz [NAME…] [--inputs 20000] [--seed N] [--list]";
 
-/** How long one input may take, in ms: a reader that needs more can be held up by whoever sends it. */
+/** The time limit for one input in ms: a peer could block a slower reader. */
 const longest = 5000;
 
-/** Runs readers against inputs that nobody means; what breaks a law is made small and kept in the corpus. */
+/** Runs readers on malformed inputs; reduces an input that breaks a law and stores it in the corpus. */
 if (import.meta.main) Deno.exit(await fuzz(Deno.args));
 
 interface FuzzOptions {
@@ -32,7 +32,7 @@ async function fuzz(args: readonly string[]): Promise<number> {
   return failures === 0 ? 0 : 1;
 }
 
-/** Stops at the first input that breaks a law: those behind it are mostly the same. */
+/** Stops at the first input that breaks a law: the next ones usually fail for the same reason. */
 async function fuzzOne(target: FuzzTarget, { inputs, seed }: FuzzOptions): Promise<number> {
   const kept = await readCorpus(target);
   const corpus = kept.map(({ bytes }) => bytes);
@@ -52,10 +52,10 @@ async function fuzzOne(target: FuzzTarget, { inputs, seed }: FuzzOptions): Promi
   const { error } = failure;
   const least = await smallest(failure.input, async (input) => await broken(target, input) !== undefined);
   console.log(error instanceof Error ? error.stack : error);
-  console.log(`with ${least.length} bytes: ${least.toHex()}`);
+  console.log(`reduced to ${least.length} bytes: ${least.toHex()}`);
   const place = new URL(`found-${await nameOf(least)}`, corpusDirectory(target));
   await Deno.writeFile(place, least);
-  console.log(`kept as ${decodeURIComponent(place.pathname)}`);
+  console.log(`stored in ${decodeURIComponent(place.pathname)}`);
   return 1;
 }
 
@@ -66,11 +66,11 @@ interface Failure {
 
 async function broken(target: FuzzTarget, input: Bytes): Promise<Failure | undefined> {
   let took = Infinity;
-  // Beside other work a process may stand still for seconds: slow is what is slow every time.
+  // On a busy machine a process may pause for seconds: an input is slow only if it is slow every time.
   for (let tries = 0; took > longest && tries < 3; tries++) {
     const started = performance.now();
     try {
-      // What it does to its input must not change what is told of it.
+      // A copy, because the reader may change its input.
       const running = target.laws(input.slice());
       if (running) await running;
     } catch (error) {
@@ -78,7 +78,7 @@ async function broken(target: FuzzTarget, input: Bytes): Promise<Failure | undef
     }
     took = performance.now() - started;
   }
-  return took > longest ? { input, error: new Error(`it took ${Math.round(took)} ms`) } : undefined;
+  return took > longest ? { input, error: new Error(`the reader took ${Math.round(took)} ms`) } : undefined;
 }
 
 async function nameOf(bytes: Bytes): Promise<string> {
@@ -91,9 +91,9 @@ function readOptions(args: readonly string[]): FuzzOptions | string {
     rest.includes(name) ? rest.splice(rest.indexOf(name), 2)[1] ?? "" : undefined;
   const inputs = Number(value("--inputs") ?? 20_000);
   const seed = Number(value("--seed") ?? Date.now() % 1_000_000_000);
-  if (!(inputs >= 1) || !Number.isInteger(seed)) return "--inputs and --seed are numbers";
+  if (!(inputs >= 1) || !Number.isInteger(seed)) return "--inputs and --seed must be numbers";
   const unknown = rest.filter((name) => !fuzzTargets.some((target) => target.name === name));
-  if (unknown.length > 0) return `no such reader: ${unknown.join(", ")}; see --list`;
+  if (unknown.length > 0) return `unknown reader: ${unknown.join(", ")}; see --list`;
   return {
     inputs,
     seed,

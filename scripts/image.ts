@@ -4,17 +4,17 @@ import { writeOciLayout } from "./oci_layout.ts";
 
 const usage = "deno task image [--program FILE] [--system DIRECTORY] [--output DIRECTORY] [--revision TEXT]";
 
-/** Makes a container image of the compiled program in `dist/image`, without any daemon. */
+/** Builds a container image of the compiled program in `dist/image`, without a daemon. */
 if (import.meta.main) Deno.exit(await runImage(Deno.args));
 
 export interface ImageOptions {
   readonly program: string;
-  /** Where the system begins whose libraries go with it. */
+  /** The root directory of the system that provides the libraries. */
   readonly system: string;
-  /** The directory of the layout; what was there before is replaced. */
+  /** The directory of the layout; an existing one is replaced. */
   readonly output: string;
   readonly revision?: string;
-  /** In seconds; the image is the same for the same program, libraries and time. */
+  /** The creation time in seconds; the same program, libraries and time give the same image. */
   readonly time?: number;
 }
 
@@ -47,7 +47,7 @@ async function runImage(args: readonly string[]): Promise<number> {
   }
 }
 
-/** Makes an image of a compiled program; gives the digest of its manifest. */
+/** Builds an image of a compiled program and returns the digest of its manifest. */
 async function makeImage(
   { program, system, output, revision, time = 0 }: ImageOptions,
 ): Promise<string> {
@@ -89,6 +89,6 @@ async function readProgram(path: string): Promise<Uint8Array<ArrayBuffer>> {
     return await Deno.readFile(path);
   } catch (error) {
     if (!(error instanceof Deno.errors.NotFound)) throw error;
-    throw new Error(`Cannot find ${path}: deno task compile makes it`, { cause: error });
+    throw new Error(`Cannot find ${path}: run deno task compile`, { cause: error });
   }
 }

@@ -1,32 +1,34 @@
 import { type Elf, readElf } from "./elf.ts";
 import { type TarEntry, withDirectories } from "./tar.ts";
 
-/** Who the program is in a container. */
+/** The user id and group id of the program in a container. */
 export const imageUser = 65_532;
 
-/** Where the program lies in an image. */
+/** The path of the program in an image. */
 export const imageProgram = "usr/bin/postern";
 
 export interface ImageRootOptions {
   readonly program: Uint8Array<ArrayBuffer>;
-  /** Where the system begins whose libraries the program gets: of the program's own machine. */
+  /**
+   * The root directory of the system that provides the libraries, of the same architecture as the program.
+   */
   readonly system: string;
   readonly license: string;
 }
 
-/** All files of an image: what the program stands on, which seldom changes, and the program. */
+/** All files of an image: the base, which seldom changes, and the program. */
 export interface ImageRoot {
   readonly machine: Elf["machine"];
   readonly base: readonly TarEntry[];
   readonly program: readonly TarEntry[];
 }
 
-/** Gathers what the program needs and nothing else: no shell, no package, no other program. */
+/** Collects only the files that the program needs: no shell, no package, no other program. */
 export async function imageRoot({ program, system, license }: ImageRootOptions): Promise<ImageRoot> {
   const { machine, interpreter, needed } = readElf(program);
   const libraries = new LibrarySearch(system, machine);
   for (const name of needed) await libraries.add(name);
-  // Older systems look names up with these, which no program names.
+  // Older C libraries load these for name lookups, although no program lists them.
   for (const name of ["libnss_dns.so.2", "libnss_files.so.2", "libresolv.so.2"]) {
     await libraries.addIfThere(name);
   }
@@ -61,7 +63,7 @@ const passwd = [
 ].join("\n");
 const group = `root:x:0:\npostern:x:${imageUser}:\n`;
 
-/** The libraries of a program, with those that they need themselves, where a system keeps them. */
+/** Finds the libraries of a program, and the libraries that those need, in a system's directories. */
 class LibrarySearch {
   readonly #system: string;
   readonly #directories: readonly string[];
@@ -106,7 +108,10 @@ class LibrarySearch {
   }
 }
 
-/** Mozilla's authorities as the distribution brings them; not those that this machine trusts besides. */
+/**
+ * Reads Mozilla's certificate authorities from the distribution's package, without others that this machine
+ * trusts.
+ */
 async function readAuthorities(system: string): Promise<string> {
   const directory = `${system.replace(/\/+$/, "")}/usr/share/ca-certificates/mozilla`;
   const names = (await Array.fromAsync(Deno.readDir(directory)).catch((error) => {
@@ -116,7 +121,7 @@ async function readAuthorities(system: string): Promise<string> {
   return texts.map((text) => `${text.trimEnd()}\n`).join("");
 }
 
-/** Whose the libraries are, and on what terms, where the system tells. */
+/** Collects the copyright files of the libraries, if the system has them. */
 async function copyrights(system: string): Promise<TarEntry[]> {
   const entries: TarEntry[] = [];
   for (const name of ["ca-certificates", "libc6", "libgcc-s1"]) {

@@ -1,17 +1,17 @@
-# Installs postern on Windows: fetches its program from a release, checks it, and puts it in place.
+# Installs postern on Windows: downloads the program of a release, verifies it and moves it into place.
 #
 #   irm URL/install.ps1 | iex
 #   & ([scriptblock]::Create((irm URL/install.ps1))) -Version 0.1.0 -To C:\Tools
 #
-# It does what install.sh does, which is tried in our tests; this one is read, and not tried: nothing there runs
-# PowerShell. The work begins in the last line, so a script that comes cut short does nothing.
+# It works like install.sh. Tests run install.sh, but not this script, because CI has no PowerShell. The work
+# starts in the last line, so a truncated download does nothing.
 param(
   [string] $Version = '',
-  # Where to; the directory for programs of this person unless told.
+  # The target directory (default: the user's directory for programs).
   [string] $To = '',
-  # Where releases are: URL/vVERSION/postern-VERSION-SYSTEM.exe
+  # The address of the releases: URL/vVERSION/postern-VERSION-SYSTEM.exe
   [string] $From = '',
-  # Installs without verifying the attestation.
+  # Skips the verification of the attestation.
   [switch] $SkipAttestation
 )
 
@@ -19,7 +19,7 @@ function Install-Postern([string] $Version, [string] $To, [string] $From, [bool]
   $ErrorActionPreference = 'Stop'
   $ProgressPreference = 'SilentlyContinue'
 
-  # The release writes its own into these two.
+  # The release fills in these two values.
   $releaseVersion = ''
   $releaseUrl = ''
 
@@ -31,31 +31,31 @@ function Install-Postern([string] $Version, [string] $To, [string] $From, [bool]
   if (-not $From) { $From = if ($env:POSTERN_RELEASES) { $env:POSTERN_RELEASES } else { $releaseUrl } }
   if (-not $To) { $To = Join-Path $env:LOCALAPPDATA 'Programs\postern' }
   $Version = $Version -replace '^v', ''
-  if (-not $Version) { Stop-Installing 'Cannot tell which release to install' 'name it: -Version 0.1.0' }
+  if (-not $Version) { Stop-Installing 'Cannot install postern: no version given' 'choose one: -Version 0.1.0' }
   if ($Version -notmatch '^[0-9A-Za-z.+-]+$') {
-    Stop-Installing "Cannot install ""$Version"": that is no version" 'write it as 0.1.0'
+    Stop-Installing "Cannot install ""$Version"": not a version" 'write it like 0.1.0'
   }
-  if (-not $From) { Stop-Installing 'Cannot tell where releases are' 'name it: -From https://HOST/PATH' }
-  # The checksum comes by the same way as the program.
+  if (-not $From) { Stop-Installing 'Cannot install postern: no address of releases given' 'pass one: -From https://HOST/PATH' }
+  # The checksum comes over the same connection as the program.
   if ($From -notmatch '^(https://|http://(127\.0\.0\.1|localhost|\[::1\])[:/])') {
-    Stop-Installing "Cannot fetch from ""$From"": anybody on the way could change it" 'name an address with https://'
+    Stop-Installing "Cannot fetch from ""$From"": the address does not begin with https://" 'use an https:// address'
   }
 
-  # A PowerShell of 32 bits tells of the system's own processor in the second.
+  # A 32-bit PowerShell reports the system's processor in the first variable.
   $machine = if ($env:PROCESSOR_ARCHITEW6432) { $env:PROCESSOR_ARCHITEW6432 } else { $env:PROCESSOR_ARCHITECTURE }
   $system = switch ($machine) {
     'AMD64' { 'windows-x64' }
     'ARM64' { 'windows-arm64' }
-    default { Stop-Installing "Cannot install on $machine`: there is no program for it" 'there are some for x64 and arm64' }
+    default { Stop-Installing "Cannot install on $machine`: not supported" 'use a machine with x64 or arm64' }
   }
   $file = "postern-$Version-$system.exe"
   $url = "$($From.TrimEnd('/'))/v$Version/$file"
-  # The PowerShell that comes with Windows would ask for TLS 1.0.
+  # Windows PowerShell uses TLS 1.0 by default.
   [Net.ServicePointManager]::SecurityProtocol =
     [Net.ServicePointManager]::SecurityProtocol -bor [Net.SecurityProtocolType]::Tls12
 
   New-Item -ItemType Directory -Force -Path $To | Out-Null
-  # A directory in the one where the program goes: from there it is put in place by renaming.
+  # A directory inside the target directory, so that a rename moves the program into place.
   $work = Join-Path $To ".postern.$([guid]::NewGuid().ToString('N'))"
   New-Item -ItemType Directory -Path $work | Out-Null
   try {
@@ -64,19 +64,19 @@ function Install-Postern([string] $Version, [string] $To, [string] $From, [bool]
     foreach ($wanted in @(@("$url.sha256", $sumFile), @($url, $program))) {
       try { Invoke-WebRequest -UseBasicParsing -Uri $wanted[0] -OutFile $wanted[1] }
       catch {
-        Stop-Installing "Cannot fetch $($wanted[0]): $($_.Exception.Message)" 'see which releases there are: -Version VERSION'
+        Stop-Installing "Cannot fetch $($wanted[0]): $($_.Exception.Message)" 'check the available releases and choose one: -Version VERSION'
       }
     }
     $line = [string] (Get-Content -LiteralPath $sumFile -TotalCount 1)
     if ($line -cnotmatch "^([0-9a-f]{64}) [ *]$([regex]::Escape($file))$") {
-      Stop-Installing "Cannot check $file`: what is at $url.sha256 is no checksum of it" 'look at that address'
+      Stop-Installing "Cannot check $file`: $url.sha256 does not contain its checksum" 'open that address in a browser'
     }
     $sum = $Matches[1]
     $found = (Get-FileHash -Algorithm SHA256 -LiteralPath $program).Hash.ToLowerInvariant()
     if ($found -cne $sum) {
-      Stop-Installing "Cannot use $file`: its checksum is $found and should be $sum" 'fetch it again'
+      Stop-Installing "Cannot use $file`: its checksum is $found instead of $sum" 'try again; if the error persists, do not use the file: it was changed'
     }
-    # gh asks GitHub, and not the place that the program comes from.
+    # gh queries GitHub, not the site of the download.
     $repository = ''
     $builtBy = ''
     foreach ($place in @($From.TrimEnd('/'), $releaseUrl)) {
@@ -98,16 +98,17 @@ function Install-Postern([string] $Version, [string] $To, [string] $From, [bool]
       if ($isSignedIn -and -not $isVerified) {
         $last = ($reason -split "`n")[-1].Trim()
         Stop-Installing "Cannot use $file`: gh cannot verify its attestation: $last" `
-          'look at what is published there; to install it nevertheless: -SkipAttestation'
+          'check the published release; to install it anyway: -SkipAttestation'
       }
       if ($isVerified) { $builtBy = $repository }
     }
     $said = [string] (& $program --version)
     if ($said.Trim() -cne "postern $Version") {
-      Stop-Installing "Cannot use $file`: it says that it is ""$said""" 'look at what is published there'
+      Stop-Installing "Cannot use $file`: it reports ""$said"" instead of ""postern $Version""" 'check the published release'
     }
     $place = Join-Path $To 'postern.exe'
-    # Windows does not replace a program that runs, but renames it: what nobody runs any more is removed below.
+    # Windows cannot replace a running program, but can rename it. The code below removes old programs that no
+    # longer run.
     $former = "$work.old"
     $wasThere = Test-Path -LiteralPath $place
     if ($wasThere) { Move-Item -LiteralPath $place -Destination $former }
@@ -117,15 +118,15 @@ function Install-Postern([string] $Version, [string] $To, [string] $From, [bool]
       throw
     }
     Get-ChildItem -LiteralPath $To -Force -Filter '.postern.*.old' | Remove-Item -Force -ErrorAction SilentlyContinue
-    Write-Host "postern: postern $Version is in $To"
+    Write-Host "postern: installed postern $Version in $To"
     if ($builtBy) { Write-Host "postern: gh verified that the release workflow of $builtBy built it" }
     else {
-      Write-Host 'postern: its checksum comes from the same place: it proves that the download is whole, not who built it'
+      Write-Host 'postern: the checksum comes from the same site: it proves a complete download, not who built it'
       if ($repository) {
         Write-Host "postern: verify who built it: gh attestation verify ""$(Join-Path $To 'postern.exe')"" --repo $repository"
       }
     }
-    if ($wasThere) { Write-Host 'postern: a door that runs goes on with the program it had, until it is started again' }
+    if ($wasThere) { Write-Host 'postern: running instances keep the previous program until you restart them' }
     if (($env:PATH -split ';') -notcontains $To) { Write-Host "postern: $To is not in your PATH" }
   }
   finally { Remove-Item -LiteralPath $work -Recurse -Force -ErrorAction SilentlyContinue }

@@ -1,14 +1,14 @@
 #!/bin/sh
-# Installs postern: fetches its program from a release, checks it, and puts it in place.
+# Installs postern: downloads the program of a release, verifies it and moves it into place.
 #
 #   curl -fsSL URL/install.sh | sh
 #   curl -fsSL URL/install.sh | sh -s -- --version 0.1.0 --to /usr/local/bin
 #
-# Everything is in one pair of braces: of a script that comes cut short a shell runs nothing.
+# The braces enclose the whole script, so that a shell runs no part of a truncated download.
 {
 set -eu
 
-# The release writes its own into these two.
+# The release fills in these two values.
 release_version=''
 release_url=''
 
@@ -16,15 +16,15 @@ usage() {
   cat <<'END'
 usage: install.sh [--version VERSION] [--to DIRECTORY] [--from URL] [--skip-attestation]
 
-Fetches the program of postern for this system, checks it, and puts it into DIRECTORY in one step: a door that
-runs keeps the file that it has. The checksum beside the program proves that the download is whole, not who built
-it. Where gh is here and signed in, it verifies the attestation: that the project's release workflow built it.
+Downloads postern for this system, verifies it, and moves it to DIRECTORY in one step. Running instances keep
+their program. The checksum proves a complete download, not who built it. If gh is installed and signed in, the
+script also verifies the attestation of the project's release workflow.
 
-  --version VERSION  the release to install; that of this script unless told
-  --to DIRECTORY     where to; ~/.local/bin unless told
-  --from URL         where releases are: URL/vVERSION/postern-VERSION-SYSTEM; also POSTERN_RELEASES
-  --skip-attestation installs without verifying the attestation
-  --help             this text
+  --version VERSION  the release to install (default: the release of this script)
+  --to DIRECTORY     the target directory (default: ~/.local/bin)
+  --from URL         the address of the releases: URL/vVERSION/postern-VERSION-SYSTEM (or set POSTERN_RELEASES)
+  --skip-attestation skip the verification of the attestation
+  --help             print this text
 END
 }
 
@@ -43,11 +43,11 @@ main() {
       --skip-attestation) skips_attestation=1; shift ;;
       --version=* | --to=* | --from=*) take "${1%%=*}" "${1#*=}"; shift ;;
       --version | --to | --from)
-        [ $# -ge 2 ] || fail "Cannot read the command line: nothing stands behind $1" 'see --help' 2
+        [ $# -ge 2 ] || fail "Cannot read the command line: $1 needs a value" 'see --help' 2
         take "$1" "$2"
         shift 2
         ;;
-      *) fail "Cannot read the command line: \"$1\" is not known" 'see --help' 2 ;;
+      *) fail "Cannot read the command line: unknown argument \"$1\"" 'see --help' 2 ;;
     esac
   done
   check_wishes
@@ -76,19 +76,19 @@ take() { # OPTION VALUE
 }
 
 check_wishes() {
-  [ -n "$version" ] || fail 'Cannot tell which release to install' 'name it: --version 0.1.0' 2
+  [ -n "$version" ] || fail 'Cannot install postern: no version given' 'choose one: --version 0.1.0' 2
   case $version in
-    *[!0-9A-Za-z.+-]*) fail "Cannot install \"$version\": that is no version" 'write it as 0.1.0' 2 ;;
+    *[!0-9A-Za-z.+-]*) fail "Cannot install \"$version\": not a version" 'write it like 0.1.0' 2 ;;
   esac
-  [ -n "$from" ] || fail 'Cannot tell where releases are' 'name it: --from https://HOST/PATH' 2
-  # The checksum comes by the same way as the program.
+  [ -n "$from" ] || fail 'Cannot install postern: no address of releases given' 'pass one: --from https://HOST/PATH' 2
+  # The checksum comes over the same connection as the program.
   case $from in
     https://*) protocols='=https' ;;
     http://127.0.0.1[:/]* | http://localhost[:/]* | 'http://[::1]'[:/]*) protocols='=http,https' ;;
-    *) fail "Cannot fetch from \"$from\": anybody on the way could change it" 'name an address with https://' 2 ;;
+    *) fail "Cannot fetch from \"$from\": the address does not begin with https://" 'use an https:// address' 2 ;;
   esac
   if [ -z "$to" ]; then
-    [ -n "${HOME:-}" ] || fail 'Cannot tell where to install: HOME is not set' 'name a directory: --to DIRECTORY' 2
+    [ -n "${HOME:-}" ] || fail 'Cannot choose a directory: HOME is not set' 'pass one: --to DIRECTORY' 2
     to=$HOME/.local/bin
   fi
   case $to in
@@ -97,32 +97,32 @@ check_wishes() {
   esac
 }
 
-# As the files of a release are called.
+# Sets system as in the names of a release's files.
 choose_system() {
   kernel=$(uname -s) machine=$(uname -m)
   case $kernel in
     Linux) system=linux ;;
     Darwin) system=macos ;;
     MINGW* | MSYS* | CYGWIN*) fail 'Cannot install on Windows' 'use install.ps1 in PowerShell' ;;
-    *) fail "Cannot install on $kernel: there is no program for it" 'there are some for Linux, macOS and Windows' ;;
+    *) fail "Cannot install on $kernel: not supported" 'use Linux, macOS or Windows' ;;
   esac
-  # A shell that is translated on a Mac with Apple's processor says x86_64.
+  # A shell under Rosetta on Apple silicon reports x86_64.
   if [ "$system $machine" = 'macos x86_64' ] && [ "$(sysctl -n hw.optional.arm64 2>/dev/null)" = 1 ]; then
     machine=arm64
   fi
   case $machine in
     x86_64 | amd64) system=$system-x64 ;;
     aarch64 | arm64) system=$system-arm64 ;;
-    *) fail "Cannot install on $machine: there is no program for it" 'there are some for x86_64 and arm64' ;;
+    *) fail "Cannot install on $machine: not supported" 'use a machine with x86_64 or arm64' ;;
   esac
   bits=$(getconf LONG_BIT 2>/dev/null || echo 64)
-  [ "$bits" = 64 ] || fail "Cannot install on this system: it has $bits bits" 'postern needs one of 64'
+  [ "$bits" = 64 ] || fail "Cannot install on this system: it has $bits bits" 'use a 64-bit system'
 }
 
 work='' made='' is_done=''
 
-# A directory of ours in the one where the program goes: from there it is put in place by renaming, and nobody
-# else can touch it before.
+# Creates a private directory in the target directory, so that a rename moves the program into place and no
+# other user can change it before.
 make_place() {
   missing=''
   above=$to
@@ -132,15 +132,15 @@ make_place() {
   done
   if [ -n "$missing" ]; then
     made=$missing
-    reason=$(mkdir -p "$to" 2>&1) || fail "Cannot make \"$to\": $(last_words "$reason")" 'name another directory: --to DIRECTORY'
+    reason=$(mkdir -p "$to" 2>&1) || fail "Cannot create \"$to\": $(last_words "$reason")" 'choose another directory: --to DIRECTORY'
   fi
-  [ ! -d "$to/postern" ] || fail "Cannot install: \"$to/postern\" is a directory" 'name another one: --to DIRECTORY'
+  [ ! -d "$to/postern" ] || fail "Cannot install to \"$to\": \"$to/postern\" is a directory" 'choose another directory: --to DIRECTORY'
   reason=$(mktemp -d "$to/.postern.XXXXXX" 2>&1) ||
-    fail "Cannot write into \"$to\": $(last_words "$reason")" 'name another directory: --to DIRECTORY'
+    fail "Cannot write to \"$to\": $(last_words "$reason")" 'choose another directory: --to DIRECTORY'
   work=$reason
 }
 
-# Removes what is half done, also directories that were made for it.
+# Removes incomplete files and the directories created for them.
 clean_up() {
   [ -z "$work" ] || rm -rf "$work"
   if [ -n "$is_done" ] || [ -z "$made" ]; then return 0; fi
@@ -156,20 +156,20 @@ fetch() { # URL FILE
     set -- "$1" curl -fsSL --proto "$protocols" --proto-redir "$protocols" --connect-timeout 30 \
       --speed-limit 1 --speed-time 60 -o "$2" "$1"
   elif has wget; then
-    # That of GNU tells nothing with -q, and tries twenty times unless it is told. That of busybox may crash at -T.
+    # GNU wget prints no errors with -q and retries twenty times by default. Busybox wget may crash with -T.
     case $(wget --version 2>&1) in
       *GNU*) set -- "$1" wget -nv -t 2 -T 60 -O "$2" "$1" ;;
       *) set -- "$1" wget -q -O "$2" "$1" ;;
     esac
   else
-    fail 'Cannot fetch anything: neither curl nor wget is here' 'install one of them'
+    fail 'Cannot fetch the program: neither curl nor wget is installed' 'install one of them'
   fi
   address=$1
   shift
   reason=$(LC_ALL=C "$@" 2>&1 </dev/null) && return 0
   case $reason in
-    *404*) hint='see which releases there are, and name one: --version VERSION' ;;
-    *) hint='see whether this machine gets there; a proxy on the way is named by https_proxy' ;;
+    *404*) hint='check the available releases and choose one: --version VERSION' ;;
+    *) hint='check the connection to this address; set https_proxy to use a proxy' ;;
   esac
   fail "Cannot fetch $address: $(last_words "$reason")" "$hint"
 }
@@ -178,7 +178,7 @@ check_sum() {
   sum='' name=''
   read -r sum name <"$work/sum" || :
   if ! is_sum "$sum" || [ "${name#\*}" != "$file" ]; then
-    fail "Cannot check $file: what is at $url.sha256 is no checksum of it" 'look at that address'
+    fail "Cannot check $file: $url.sha256 does not contain its checksum" 'open that address in a browser'
   fi
   if has sha256sum; then
     found=$(sha256sum "$work/postern")
@@ -187,11 +187,11 @@ check_sum() {
   elif has openssl; then
     found=$(openssl dgst -sha256 -r "$work/postern")
   else
-    fail "Cannot check $file: neither sha256sum, shasum nor openssl is here" 'install one of them'
+    fail "Cannot check $file: neither sha256sum, shasum nor openssl is installed" 'install one of them'
   fi
   found=${found%%[ *]*}
   [ "$found" = "$sum" ] ||
-    fail "Cannot use $file: its checksum is $found and should be $sum" 'fetch it again; if that does not help, somebody has changed it'
+    fail "Cannot use $file: its checksum is $found instead of $sum" 'try again; if the error persists, do not use the file: it was changed'
 }
 
 is_sum() {
@@ -199,7 +199,7 @@ is_sum() {
   case $1 in *[!0-9a-f]*) return 1 ;; esac
 }
 
-# gh asks GitHub, and not the place that the program comes from.
+# gh queries GitHub, not the site of the download.
 check_origin() {
   built_by=''
   repository=$(repository_of "${from%/}")
@@ -209,11 +209,11 @@ check_origin() {
   reason=$(gh attestation verify "$work/postern" --repo "$repository" \
     --signer-workflow "$repository/.github/workflows/release.yml" 2>&1 </dev/null) ||
     fail "Cannot use $file: gh cannot verify its attestation: $(last_words "$reason")" \
-      'look at what is published there; to install it nevertheless: --skip-attestation'
+      'check the published release; to install it anyway: --skip-attestation'
   built_by=$repository
 }
 
-# OWNER/NAME of the project whose releases are there; nothing where they are not on GitHub.
+# Prints OWNER/NAME of a project with releases on GitHub; nothing for other sites.
 repository_of() { # URL
   case $1 in
     https://github.com/*/*/releases/download)
@@ -226,26 +226,26 @@ repository_of() { # URL
 put_in_place() {
   chmod 755 "$work/postern"
   said=$("$work/postern" --version 2>&1 </dev/null) ||
-    fail "Cannot run $file here: $(last_words "$said")" 'it needs the C library of GNU, and a directory whose programs may run: --to DIRECTORY'
+    fail "Cannot run $file: $(last_words "$said")" 'use a system with the GNU C library, and a directory mounted without noexec: --to DIRECTORY'
   [ "$said" = "postern $version" ] ||
-    fail "Cannot use $file: it says that it is \"$said\"" 'look at what is published there'
+    fail "Cannot use $file: it reports \"$said\" instead of \"postern $version\"" 'check the published release'
   was_there=''
   [ ! -e "$to/postern" ] || was_there=1
   reason=$(mv -f "$work/postern" "$to/postern" 2>&1) ||
-    fail "Cannot replace \"$to/postern\": $(last_words "$reason")" 'name another directory: --to DIRECTORY'
+    fail "Cannot replace \"$to/postern\": $(last_words "$reason")" 'choose another directory: --to DIRECTORY'
   is_done=1
-  say "$said is in $to"
+  say "installed $said in $to"
   if [ -n "$built_by" ]; then
     say "gh verified that the release workflow of $built_by built it"
   else
-    say 'its checksum comes from the same place: it proves that the download is whole, not who built it'
+    say 'the checksum comes from the same site: it proves a complete download, not who built it'
     [ -z "$repository" ] || say "verify who built it: gh attestation verify \"$to/postern\" --repo $repository"
   fi
-  [ -z "$was_there" ] || say 'a door that runs goes on with the program it had, until it is started again'
+  [ -z "$was_there" ] || say 'running instances keep the previous program until you restart them'
   case :${PATH:-}: in
     *":$to:"*)
       first=$(command -v postern || :)
-      [ "$first" = "$to/postern" ] || say "your shell takes $first first"
+      [ "$first" = "$to/postern" ] || say "your shell finds $first first"
       ;;
     *) say "$to is not in your PATH: export PATH=\"$to:\$PATH\"" ;;
   esac
@@ -253,7 +253,7 @@ put_in_place() {
 
 has() { command -v "$1" >/dev/null 2>&1; }
 
-# What a program has said last, as a part of a sentence.
+# Prints the last line of a program's output without its full stop.
 last_words() {
   last=''
   while IFS= read -r line; do [ -z "$line" ] || last=$line; done <<END

@@ -3,14 +3,14 @@ import { releasesOf } from "./release_files.ts";
 
 const usage = "deno task installers --project URL [--version VERSION] [--output DIRECTORY]";
 
-/** What a release writes into its installers. */
+/** The values that a release writes into its install scripts. */
 export interface Release {
   readonly version: string;
-  /** Where the project is: `https://HOST/OWNER/NAME`. */
+  /** The project's address: `https://HOST/OWNER/NAME`. */
   readonly project: string;
 }
 
-/** Writes the install scripts of a release, which know its version and where it is. */
+/** Writes the install scripts of a release with its version and address. */
 if (import.meta.main) Deno.exit(await writeInstallers(Deno.args));
 
 async function writeInstallers(args: readonly string[]): Promise<number> {
@@ -37,7 +37,7 @@ async function writeInstallers(args: readonly string[]): Promise<number> {
   return 0;
 }
 
-/** An install script that installs one release unless it is told otherwise. */
+/** Returns an install script whose default is one release. */
 export function installerOf(text: string, { version, project }: Release): string {
   if (!/^[0-9A-Za-z.+-]+$/.test(version)) throw new Error(`Cannot use "${version}" as a version`);
   const filled = filledIn(text, /^(\s*(?:release_version=|\$releaseVersion = ))''$/gm, version);
@@ -45,6 +45,8 @@ export function installerOf(text: string, { version, project }: Release): string
 }
 
 function filledIn(text: string, place: RegExp, value: string): string {
-  if ([...text.matchAll(place)].length !== 1) throw new Error(`Cannot find ${place} once in an installer`);
+  if ([...text.matchAll(place)].length !== 1) {
+    throw new Error(`Cannot patch the install script: ${place} must occur once`);
+  }
   return text.replace(place, (_, before: string) => `${before}'${value}'`);
 }

@@ -1,6 +1,6 @@
 /**
- * The rooms of `src/`, lowest first, and which others each may import: ARCHITECTURE.md says what they hold. Rooms below
- * `plan` are features of their own; those from `plan` on put them together.
+ * The rooms of `src/`, lowest first, with their allowed imports; ARCHITECTURE.md describes the rooms. Rooms
+ * below `plan` are separate features; those from `plan` on combine features.
  */
 const features: Readonly<Record<string, readonly string[]>> = {
   words: [],
@@ -45,11 +45,11 @@ const parts = [...instance, "instance"];
 const programs = [...parts, "fleet"];
 const cli = [...programs, "roles", "service", "doctor", "programs"];
 
-/** Every room with those that it may import. */
+/** Every room with the rooms that it may import. */
 export const rooms: Readonly<Record<string, readonly string[]>> = {
   ...features,
   runtime: ["words", "core", "world"],
-  // Types only: main.ts loads this room before it gives anything up.
+  // Types only: main.ts loads this room before it drops permissions.
   permissions: ["world", "runtime"],
   plan,
   instances,
@@ -65,25 +65,25 @@ export const rooms: Readonly<Record<string, readonly string[]>> = {
   start: ["permissions", "core", "world", "runtime", "cli"],
 };
 
-/** How many names a room may export; more means that it has two ideas. */
+/** The maximum number of exported names; more names mean that the room combines two ideas. */
 export const mostExports: Readonly<Record<string, number>> = { core: 80, world: 80, wire: 80, config: 50 };
 export const usualExports = 40;
 
-/** What `main.ts` may join. */
+/** The rooms that `main.ts` may import. */
 const mainImports = ["start"];
 
-/** What `main.ts` needs beside the rooms. */
+/** The other files that `main.ts` may import. */
 const mainFiles = ["deno.json"];
 
-/** The system by another name: for `runtime` only, as `Deno.*` is. */
+/** Node modules that access the system: like `Deno.*`, only for `runtime`. */
 const systemModules = ["fs", "fs/promises", "process", "os", "child_process", "dns", "dns/promises", "dgram"];
 
-/** HTTP and sockets that are not ours: no half-close, ambient proxies, or crashes (docs/decisions). */
+/** Node's HTTP and sockets: no half-close, ambient proxies, or crashes (docs/decisions). */
 const foreignSockets = ["http", "https", "http2", "net"];
 
 const root = normal(new URL("../", import.meta.url).pathname).replace(/\/$/, "");
 
-/** Checks the direction of imports between rooms, and who may touch the system. */
+/** Checks the imports between rooms and the access to the system. */
 const plugin: Deno.lint.Plugin = {
   name: "rooms",
   rules: {
@@ -119,17 +119,19 @@ function importProblem(from: Place, specifier: string): string | undefined {
   const to = /^src\/([^/]+)\/(.+)$/.exec(path);
   if (!to?.[1]) {
     const isAllowed = from.room === "main" && mainFiles.includes(path);
-    return isAllowed ? undefined : `Cannot import "${path}": src/ and main.ts stand alone`;
+    return isAllowed ? undefined : `Cannot import "${path}": src/ and main.ts may import only each other`;
   }
   const [, room, file] = to;
   if (room === from.room) {
-    return file === "mod.ts" ? "Cannot enter the own room by its door: import the file itself" : undefined;
+    return file === "mod.ts"
+      ? "Cannot import the mod.ts of the same room: import the file itself"
+      : undefined;
   }
   const allowed = from.room === "main" ? mainImports : rooms[from.room] ?? [];
   if (!allowed.includes(room)) {
     return `Cannot import room "${room}" from "${from.room}": allowed are ${allowed.join(", ") || "none"}`;
   }
-  return file === "mod.ts" ? undefined : `Cannot import "${path}": enter another room through its mod.ts`;
+  return file === "mod.ts" ? undefined : `Cannot import "${path}": import another room through its mod.ts`;
 }
 
 function nodeProblem(from: Place, module: string): string | undefined {
@@ -137,12 +139,12 @@ function nodeProblem(from: Place, module: string): string | undefined {
     return `Cannot use "node:${module}": connections are Conn, HTTP is in wire`;
   }
   if (!mayTouchSystem(from) && systemModules.includes(module)) {
-    return `Cannot use "node:${module}" in "${from.room}": only runtime touches the system`;
+    return `Cannot use "node:${module}" in "${from.room}": only runtime may access the system`;
   }
   return undefined;
 }
 
-/** A file lists every name that it passes on; a namespace would hide names from the count of a room. */
+/** Requires a list of re-exported names: a namespace would hide names from the count of a room. */
 function checkExports(context: Deno.lint.RuleContext): Deno.lint.LintVisitor {
   const from = placeOf(context.filename);
   if (!from) return {};
@@ -160,7 +162,7 @@ function checkSystem(context: Deno.lint.RuleContext): Deno.lint.LintVisitor {
   return {
     Identifier(node) {
       if (node.name !== "Deno") return;
-      context.report({ node, message: `Cannot touch Deno.* in "${from.room}": only runtime does` });
+      context.report({ node, message: `Cannot use Deno.* in "${from.room}": only runtime may` });
     },
   };
 }
@@ -190,7 +192,7 @@ function calledName(callee: Deno.lint.Node): string | undefined {
   return isGlobal ? callee.property.name : `${callee.object.name}.${callee.property.name}`;
 }
 
-/** In pieces, because the words must appear nowhere. */
+/** In two pieces, because no file may contain the flag. */
 const allowAll = "--allow" + "-all";
 const allowAllShort = "-" + "A";
 
@@ -212,13 +214,13 @@ interface Place {
   readonly room: string;
 }
 
-/** Where a file stands; undefined for tests and scripts, which may import anything. */
+/** Returns the room of a file; undefined for tests and scripts, which may import any file. */
 function placeOf(filename: string): Place | undefined {
   const absolute = normal(filename);
   if (!absolute.startsWith(`${root}/`)) return undefined;
   const path = absolute.slice(root.length + 1);
   if (path === "main.ts") return { path, room: "main" };
-  // What a browser runs is text to everything here, and has the browser's own network.
+  // Code for browsers is text for postern, and uses the browser's network.
   if (path.startsWith("src/listeners/pages/live_page/")) return undefined;
   const room = /^src\/([^/]+)\//.exec(path)?.[1];
   return room === undefined ? undefined : { path, room };
@@ -232,7 +234,7 @@ function resolve(from: string, specifier: string): string {
   return decodeURIComponent(new URL(specifier, `file:///${from}`).pathname.slice(1));
 }
 
-/** Forward slashes, and no slash before a drive letter. */
+/** Uses forward slashes, and no slash before a drive letter. */
 function normal(path: string): string {
   return decodeURIComponent(path).replaceAll("\\", "/").replace(/^\/(?=[A-Za-z]:)/, "");
 }

@@ -1,4 +1,4 @@
-/** Commands that hold offsets into the file, by number (`mach-o/loader.h`), and where each keeps them. */
+/** Load commands with file offsets, by number (`mach-o/loader.h`), and the positions of the offsets. */
 const offsetsOf: Readonly<Record<number, readonly number[]>> = {
   0x2: [8, 16], // LC_SYMTAB
   0xb: [32, 40, 48, 56, 64, 72], // LC_DYSYMTAB
@@ -12,14 +12,16 @@ const segmentCommand = 0x19;
 const headerSize = 32;
 
 /**
- * A Mach-O program (64 bits, little-endian) without a segment that was inserted before `__LINKEDIT`. The signature
- * stays as it is and no longer fits: `deno compile` replaces it.
+ * Removes a segment that precedes `__LINKEDIT` from a 64-bit little-endian Mach-O program. This invalidates
+ * the signature, which `deno compile` replaces.
  */
 export function withoutSegment(program: Uint8Array<ArrayBuffer>, name: string): Uint8Array<ArrayBuffer> {
   const view = new DataView(program.buffer, program.byteOffset, program.byteLength);
   const commands = [...readCommands(view)];
   const segment = commands.find(({ at, type }) => type === segmentCommand && segmentName(view, at) === name);
-  if (segment === undefined) throw new Error(`Cannot remove the segment ${name}: the program has none`);
+  if (segment === undefined) {
+    throw new Error(`Cannot remove the segment ${name}: the program does not have it`);
+  }
   const start = Number(view.getBigUint64(segment.at + 40, true));
   const size = Number(view.getBigUint64(segment.at + 48, true));
   const kept = program.slice();
@@ -51,7 +53,7 @@ interface Command {
 
 function* readCommands(view: DataView): Generator<Command> {
   if (view.getUint32(0, true) !== 0xfeedfacf) {
-    throw new Error("Cannot read the program: it is not Mach-O of 64 bits");
+    throw new Error("Cannot read the program: not a 64-bit Mach-O file");
   }
   let at = headerSize;
   for (let left = view.getUint32(16, true); left > 0; left--) {

@@ -1,22 +1,23 @@
 import type { Peer } from "./peer_table.ts";
 
 export interface MavenOptions {
-  /** How Maven is started: by a program that ends it when it takes too long, where there is one. */
+  /** The command that starts Maven, with a time limit if the machine has `timeout`. */
   readonly mvn: readonly string[];
-  /** The directory that gets a directory for it. */
+  /** The parent directory for the unpacked archive. */
   readonly into: string;
-  /** Runs a program; what it said where it failed. */
+  /** Runs a program; returns its output if it failed. */
   readonly run: (command: readonly string[], options?: { cwd?: string }) => Promise<string | undefined>;
 }
 
-/** Half an hour is what it would wait for an answer. */
+/** Shorter timeouts, because Maven's default is half an hour. */
 const patience = ["-Daether.connector.connectTimeout=15000", "-Daether.connector.requestTimeout=120000"];
 
 const plugin = "org.apache.maven.plugins:maven-dependency-plugin:3.6.1:unpack";
 
 /**
- * Unpacks an archive and has its program make itself ready; what failed, if anything did. It is found only when it is
- * whole. What Maven keeps for itself is removed: an archive is as large as what is in it.
+ * Unpacks an archive and runs the build step of its program; returns the failure, if any. A rename installs
+ * the complete directory, so an incomplete one is never found. Maven's own repository is removed, because it
+ * is as large as the archive.
  */
 export async function unpackMaven(
   { program, maven }: Peer,

@@ -1,6 +1,6 @@
 import { type TarEntry, writeTar } from "./tar.ts";
 
-/** What stands behind a digest, as a manifest names it. */
+/** A reference to a blob, as in a manifest. */
 export interface Descriptor {
   readonly mediaType: string;
   readonly digest: string;
@@ -10,13 +10,13 @@ export interface Descriptor {
 
 export interface ImageDescription {
   readonly machine: string;
-  /** The first one is what the others lie upon. */
+  /** The layers; the first one is the base. */
   readonly layers: readonly { readonly about: string; readonly entries: readonly TarEntry[] }[];
-  /** What a container of it is started with. */
+  /** The configuration of a container of this image. */
   readonly config: Readonly<Record<string, unknown>>;
   readonly annotations: Readonly<Record<string, string>>;
   readonly tag: string;
-  /** When it was made, in seconds: the same image each time. */
+  /** The creation time in seconds; a fixed time gives the same image each time. */
   readonly time: number;
 }
 
@@ -27,7 +27,7 @@ const types = {
   layer: "application/vnd.oci.image.layer.v1.tar+gzip",
 } as const;
 
-/** Writes an image into a new directory in the form of the OCI's image layout; gives the digest of its manifest. */
+/** Writes an image as an OCI image layout into a new directory and returns the digest of its manifest. */
 export async function writeOciLayout(directory: string, image: ImageDescription): Promise<string> {
   const { machine, annotations, tag, time } = image;
   await Deno.mkdir(`${directory}/blobs/sha256`, { recursive: true });

@@ -1,4 +1,4 @@
-// Runs what a person runs before a commit, or with `--all` everything, and prints how long each step took.
+// Runs the checks before a commit, or all checks with `--all`, and prints the time of each step.
 
 interface Step {
   readonly name: string;
@@ -12,10 +12,10 @@ const checks: readonly Step[] = [
   { name: "reference", args: ["task", "--quiet", "reference", "--check"] },
 ];
 
-/** Their tests wait for other processes, so they run beside those that only compute. */
+/** Tests that wait for other processes, so they run at the same time as tests that only compute. */
 const waiting = ["unit/scripts", "unit/permissions", "unit/runtime", "contract"];
 
-/** Rows of steps that run at the same time. */
+/** Returns rows of steps; the rows run at the same time. */
 async function rows(isAll: boolean): Promise<readonly (readonly Step[])[]> {
   if (isAll) {
     const tests = { name: "tests", args: ["task", "--quiet", "test"] };
@@ -32,7 +32,7 @@ async function rows(isAll: boolean): Promise<readonly (readonly Step[])[]> {
   ];
 }
 
-/** Every step runs, even after one that failed: a person wants all the news at once. */
+/** Runs every step, even after a failure, so that one run shows all problems. */
 async function ok(isAll: boolean): Promise<number> {
   const start = performance.now();
   const all = await rows(isAll);
@@ -55,7 +55,7 @@ async function runRow(
   steps: readonly Step[],
   { isBeside }: { readonly isBeside: boolean },
 ): Promise<Result[]> {
-  // Of two rows each step's output comes as a whole.
+  // With two rows, print the output of each step as a whole.
   const stdout = isBeside ? "piped" : "inherit";
   const results: Result[] = [];
   for (const { name, args } of steps) {

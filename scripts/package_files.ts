@@ -4,7 +4,7 @@ import type { TarEntry } from "./tar.ts";
 
 const root = new URL("../", import.meta.url);
 
-/** What a package of a Linux distribution holds: the program, its manual, and what completes its words in shells. */
+/** The files of a Linux package: the program, its manual, and the shell completions. */
 export async function packageFiles(
   program: Uint8Array<ArrayBuffer>,
   { date }: { readonly date: string },

@@ -1,22 +1,27 @@
-/** A real program that tests put at the other end of postern. */
+/** A real program that tests run as a client or server of postern. */
 export interface Peer {
-  /** Looked for in the peers' own directory first, then in PATH and where Debian keeps daemons. */
+  /**
+   * The program's name; searched in the peers' directory, then in PATH and Debian's directories for daemons.
+   */
   readonly program: string;
-  /** The Debian package that has it. */
+  /** The Debian package with the program. */
   readonly debian?: string;
-  /** Built from `tests/peers/` with Go; one that needs much has a module of its own there, named as the program. */
+  /** Built from `tests/peers/` with Go; `own` means a separate module with the program's name. */
   readonly go?: "shared" | "own" | GoPackage;
-  /** A zip of Maven's central repository, and with what its program makes itself ready. */
+  /** A zip file of Maven Central, and the arguments of its build step. */
   readonly maven?: { readonly artifact: string; readonly build: readonly string[] };
-  /** Whether a machine may do without: its tests are then left out, also where all others must run. */
+  /** Whether the peer is optional: without it, CI skips its tests. */
   readonly isOptional?: true;
   /** A module of npm: `package.json` and its lock are in the directory of this name in `tests/peers/`. */
   readonly npm?: string;
-  /** Python with these packages, in an environment of its own. */
+  /** Python packages for a separate virtual environment. */
   readonly python?: readonly string[];
 }
 
-/** A program of somebody else's module, by the path of its package; `module` in `tests/peers/` has the versions. */
+/**
+ * A program of a third-party module, by the path of its package; `module` in `tests/peers/` pins the
+ * versions.
+ */
 export interface GoPackage {
   readonly module: string;
   readonly path: string;
@@ -25,7 +30,7 @@ export interface GoPackage {
 /** The name a test uses for a peer. */
 export type PeerName = keyof typeof peers;
 
-/** All peers there are. */
+/** All peers. */
 export const peers = {
   bash: { program: "bash", debian: "bash" },
   busybox: { program: "busybox", debian: "busybox", isOptional: true },
@@ -57,7 +62,7 @@ export const peers = {
     program: "keycloak/bin/kc.sh",
     maven: {
       artifact: "org.keycloak:keycloak-quarkus-dist:26.0.7:zip",
-      // What the tests do without would only make it slower to start.
+      // Omit features that the tests do not need: they would only slow down the start.
       build: [
         "build",
         "--db=dev-mem",
@@ -123,8 +128,8 @@ export const peers = {
 /** The table as a list. */
 export const peerList: readonly (readonly [PeerName, Peer])[] = Object.entries(peers) as [PeerName, Peer][];
 
-/** Where a peer was found, or why it was not. */
+/** The path of a peer, or the reason why it is missing. */
 export type Found = { readonly path: string } | { readonly missing: string };
 
-/** What `deno task test` tells the tests: JSON of name to `Found`. */
+/** The variable with which `deno task test` passes the peers to the tests: JSON of name to `Found`. */
 export const foundPeersVariable = "POSTERN_TEST_PEERS";

@@ -2,7 +2,7 @@ import { unpackMaven } from "./maven_peer.ts";
 import { findPeer, findProgram, peersDirectory } from "./find_peers.ts";
 import { type Peer, peerList, type PeerName } from "./peer_table.ts";
 
-/** Installs what the tests talk to, by package name: `deno task peers [NAME…]`. What is there is left alone. */
+/** Installs the missing programs that the tests use: `deno task peers [NAME…]`. */
 if (import.meta.main) Deno.exit(await installPeers(Deno.args) ? 0 : 1);
 
 type Wanted = readonly [PeerName, Peer];
@@ -18,7 +18,7 @@ async function installPeers(names: readonly string[]): Promise<boolean> {
   await Deno.mkdir(peersDirectory(), { recursive: true });
   const reasons = new Map<PeerName, string>();
   await installDebian(await missingOf(asked.filter(([, peer]) => peer.debian)), reasons);
-  // Always: Go knows best what has changed, and is quick when nothing has.
+  // Always build: Go detects changes itself, and is fast without changes.
   await buildGo(asked.filter(([, peer]) => peer.go), reasons);
   await installPython(await missingOf(asked.filter(([, peer]) => peer.python)), reasons);
   await installNpm(await missingOf(asked.filter(([, peer]) => peer.npm)), reasons);
@@ -35,7 +35,11 @@ async function missingOf(wanted: readonly Wanted[]): Promise<Wanted[]> {
 async function installDebian(wanted: readonly Wanted[], reasons: Map<PeerName, string>): Promise<void> {
   if (wanted.length === 0) return;
   const apt = await findProgram("apt-get");
-  const refusal = apt === undefined ? "no apt-get here" : Deno.uid() === 0 ? undefined : "apt-get needs root";
+  const refusal = apt === undefined
+    ? "apt-get is not installed"
+    : Deno.uid() === 0
+    ? undefined
+    : "apt-get needs root";
   if (apt === undefined || refusal !== undefined) {
     for (const [name] of wanted) reasons.set(name, refusal ?? "");
     return;
@@ -45,7 +49,7 @@ async function installDebian(wanted: readonly Wanted[], reasons: Map<PeerName, s
   const quiet = { DEBIAN_FRONTEND: "noninteractive" };
   await run([apt, "update"], { env: quiet });
   if (await run([...install, ...packages], { env: quiet }) === undefined) return;
-  // One that cannot be had must not keep the others away.
+  // A package that fails must not prevent the others.
   for (const [name, peer] of wanted) {
     const failure = await run([...install, peer.debian ?? ""], { env: quiet });
     if (failure !== undefined) reasons.set(name, failure);
@@ -61,13 +65,13 @@ async function buildGo(wanted: readonly Wanted[], reasons: Map<PeerName, string>
   for (const [name, peer] of wanted) {
     const [cwd, path] = placeOf(peer, source);
     const failure = go === undefined
-      ? "no Go here"
+      ? "Go is not installed"
       : await run([go, "build", "-trimpath", "-o", `${bin}/${peer.program}`, path], { cwd });
     if (failure !== undefined) reasons.set(name, failure);
   }
 }
 
-/** Where a program is built, and which package it is. */
+/** Returns the build directory and the package path of a program. */
 function placeOf({ go, program }: Peer, source: string): readonly [directory: string, path: string] {
   if (typeof go === "object") return [`${source}/${go.module}`, go.path];
   return go === "own" ? [`${source}/${program}`, "."] : [source, `./${program}`];
@@ -81,10 +85,10 @@ async function installPython(wanted: readonly Wanted[], reasons: Map<PeerName, s
   }
 }
 
-/** Makes the environment, and removes a half-made one so that it is never found. */
+/** Creates the virtual environment; removes an incomplete one, so that it is never found. */
 async function makePython(packages: readonly string[]): Promise<string | undefined> {
   const python = await findProgram("python3");
-  if (python === undefined) return "no python3 here: apt-get install python3-venv";
+  if (python === undefined) return "python3 is not installed: apt-get install python3-venv";
   const directory = `${peersDirectory()}/python`;
   const failure = await run([python, "-m", "venv", "--clear", directory]) ??
     await run([`${directory}/bin/python3`, "-m", "pip", "install", "--quiet", ...packages]);
@@ -95,12 +99,12 @@ async function makePython(packages: readonly string[]): Promise<string | undefin
 async function installNpm(wanted: readonly Wanted[], reasons: Map<PeerName, string>): Promise<void> {
   const npm = await findProgram("npm");
   for (const [name, peer] of wanted) {
-    const failure = npm === undefined ? "no npm here" : await unpackNpm(npm, peer);
+    const failure = npm === undefined ? "npm is not installed" : await unpackNpm(npm, peer);
     if (failure !== undefined) reasons.set(name, failure);
   }
 }
 
-/** Installs what the lock names, and runs no code of it. */
+/** Installs the packages of the lock file without running their code. */
 async function unpackNpm(npm: string, { npm: source = "", program }: Peer): Promise<string | undefined> {
   const into = `${peersDirectory()}/${source}`;
   await Deno.mkdir(into, { recursive: true });
@@ -108,7 +112,7 @@ async function unpackNpm(npm: string, { npm: source = "", program }: Peer): Prom
     await Deno.copyFile(new URL(`../tests/peers/${source}/${file}`, import.meta.url), `${into}/${file}`);
   }
   const failure = await run([npm, "ci", "--ignore-scripts", "--no-audit", "--no-fund"], { cwd: into });
-  // Only what is whole can be found: peers are executable.
+  // Mark only a complete installation as executable, because findPeer() requires that.
   if (failure === undefined) await Deno.chmod(`${peersDirectory()}/${program}`, 0o755);
   return failure;
 }
@@ -117,10 +121,10 @@ async function installMaven(wanted: readonly Wanted[], reasons: Map<PeerName, st
   for (const [name, peer] of wanted) {
     const mvn = await findProgram("mvn");
     const timeout = await findProgram("timeout");
-    const failure = mvn === undefined ? "no mvn here" : await unpackMaven(peer, {
+    const failure = mvn === undefined ? "mvn is not installed" : await unpackMaven(peer, {
       mvn: [...timeout === undefined ? [] : [timeout, "300"], mvn],
       into: peersDirectory(),
-      // Once: nobody depends on it, and it would wait long for a registry that is away.
+      // Try once: the peer is optional, and Maven waits long for an unreachable registry.
       run: (command, options = {}) => runOnce(command, options),
     });
     if (failure === undefined) reasons.delete(name);
@@ -128,7 +132,10 @@ async function installMaven(wanted: readonly Wanted[], reasons: Map<PeerName, st
   }
 }
 
-/** Runs a program to its end, anew when it failed: a registry may be away for a moment. What it said at last. */
+/**
+ * Runs a program and repeats it after a failure, because a registry may be briefly unreachable; returns the
+ * last failure.
+ */
 async function run(
   command: readonly string[],
   options: { cwd?: string; env?: Record<string, string> } = {},
@@ -136,7 +143,7 @@ async function run(
   for (const pause of [5000, 20_000]) {
     const failure = await runOnce(command, options);
     if (failure === undefined) return undefined;
-    console.error(`peers: ${failure}; again in ${pause / 1000} s`);
+    console.error(`peers: ${failure}; retrying in ${pause / 1000} s`);
     await new Promise((resolve) => setTimeout(resolve, pause));
   }
   return await runOnce(command, options);
@@ -157,7 +164,7 @@ async function runOnce(
   const { success, stderr, stdout } = await command.output();
   if (success) return undefined;
   const said = new TextDecoder().decode(stderr) || new TextDecoder().decode(stdout);
-  return said.trim().split("\n").slice(-3).join(" | ") || "failed without a word";
+  return said.trim().split("\n").slice(-3).join(" | ") || "failed without output";
 }
 
 async function report(asked: readonly Wanted[], reasons: Map<PeerName, string>): Promise<boolean> {
@@ -169,7 +176,7 @@ async function report(asked: readonly Wanted[], reasons: Map<PeerName, string>):
       continue;
     }
     isComplete &&= peer.isOptional === true;
-    const missing = peer.isOptional ? "missing, and its tests are left out" : "missing";
+    const missing = peer.isOptional ? "missing, its tests are skipped" : "missing";
     console.log(`${name}: ${missing}: ${reasons.get(name) ?? "not found after it was installed"}`);
   }
   return isComplete;

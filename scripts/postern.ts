@@ -11,7 +11,7 @@ import { runtimeFlags } from "../src/permissions/runtime_flags.ts";
 /** Runs a command from source with exactly its permissions: `deno task postern status`. */
 if (import.meta.main) Deno.exit(await runFromSource(Deno.args));
 
-/** Takes `--allow-run=PROGRAM` off the front of a command line. */
+/** Removes leading `--allow-run=PROGRAM` flags from a command line. */
 export function splitFlags(words: readonly string[]): { programs: string[]; args: string[] } {
   const end = words.findIndex((word) => !word.startsWith("--allow-run="));
   const flags = end < 0 ? words : words.slice(0, end);
@@ -21,19 +21,19 @@ export function splitFlags(words: readonly string[]): { programs: string[]; args
   };
 }
 
-/** Starts `main.ts`, hands on terminal and signals, and answers its exit code. */
+/** Starts `main.ts`, forwards terminal and signals, and returns its exit code. */
 async function runFromSource(words: readonly string[]): Promise<number> {
   const main = new URL("../main.ts", import.meta.url);
   const { programs, args } = splitFlags(words);
   const directories = places();
   const flaw = distrust(directories.runtime);
-  // The command itself may not look at what is above its directories; all others can, and say so.
+  // The command itself may not read the parents of its directories, so this script checks them.
   if (flaw && isControlClient(readCommandLine(args))) {
     console.error(`postern: error: ${flaw.message}`);
     if (flaw.hint !== undefined) console.error(`postern: hint: ${flaw.hint}`);
     return exitCode(flaw);
   }
-  // An instance in the background and a service are to have them too.
+  // A background instance and a service need these permissions too.
   const allowed = [Deno.env.get(programsVariable) ?? [], programs].flat().join(",");
   const env = (name: string) => name === programsVariable ? allowed : Deno.env.get(name);
   const command = sourceCommand(args, directories, env);
@@ -47,7 +47,7 @@ async function runFromSource(words: readonly string[]): Promise<number> {
   return (await child.status).code;
 }
 
-/** What precedes the program and its arguments. */
+/** The arguments of deno before the program. */
 export function sourceCommand(
   args: readonly string[],
   directories: Places,
@@ -61,7 +61,10 @@ export function sourceCommand(
   return ["run", ...runtimeFlags, "--quiet", "--config", config, ...flagsFor(readCommandLine(args), facts)];
 }
 
-/** The control sockets there are: Deno grants each by its path. None of a directory that is not ours alone. */
+/**
+ * Yields the existing control sockets, because Deno grants each by its path; none if other users can change
+ * the directory.
+ */
 function* socketsIn(directory: string): Generator<string> {
   if (distrust(directory)) return;
   try {
@@ -69,12 +72,12 @@ function* socketsIn(directory: string): Generator<string> {
       if (name.endsWith(".sock")) yield `${directory}/${name}`;
     }
   } catch (error) {
-    // No instance has run yet.
+    // No instance has ever run.
     if (!(error instanceof Deno.errors.NotFound)) throw error;
   }
 }
 
-/** Where an earlier postern has its sockets. A command looks there also where nothing is. */
+/** The socket directory of an earlier postern, which commands check even if it does not exist. */
 function formerPlace({ formerRuntime: path }: Places): { path: string; isOurs: boolean } | undefined {
   if (path === undefined) return undefined;
   try {
@@ -85,7 +88,7 @@ function formerPlace({ formerRuntime: path }: Places): { path: string; isOurs: b
   }
 }
 
-/** Why a directory is not ours alone; undefined where it is, or is not there. */
+/** Returns why other users could change a directory; undefined if they cannot, or if it does not exist. */
 function distrust(directory: string): PosternError | undefined {
   try {
     checkOwned(directory, "directory");
@@ -96,7 +99,10 @@ function distrust(directory: string): PosternError | undefined {
   }
 }
 
-/** A terminal sends SIGINT to the whole group: passing it on would make two of one. */
+/**
+ * The signals to forward. A terminal sends SIGINT to the whole group, so forwarding it would deliver it
+ * twice.
+ */
 function forwardedSignals(): Deno.Signal[] {
   if (Deno.build.os === "windows") return [];
   const ignored: Deno.Signal[] = ["SIGINT", "SIGQUIT"];
@@ -109,7 +115,7 @@ function tell(child: Deno.ChildProcess, signal: Deno.Signal): void {
   try {
     child.kill(signal);
   } catch (error) {
-    // It has just ended: its exit code follows.
+    // The child has just ended; its exit code follows.
     if (!(error instanceof TypeError)) throw error;
   }
 }

@@ -1,14 +1,14 @@
-/** How a program ended that was run with `runAsGroup`. */
+/** The result of `runAsGroup`. */
 export interface GroupEnd {
   readonly code: number;
-  /** Why it was ended before its time. */
+  /** Why `runAsGroup` killed the group. */
   readonly stopped?: "late" | "interrupted";
 }
 
 export interface GroupOptions {
-  /** How long it may take, in seconds. */
+  /** The time limit in seconds. */
   readonly limit: number;
-  /** Takes what it says; the group has not ended before that has. */
+  /** Reads the output; `runAsGroup` waits for it. */
   readonly passOn: (output: ReadableStream<Uint8Array<ArrayBuffer>>) => Promise<void>;
 }
 
@@ -16,7 +16,10 @@ const signals: readonly Deno.Signal[] = Deno.build.os === "windows"
   ? ["SIGINT"]
   : ["SIGINT", "SIGTERM", "SIGHUP"];
 
-/** Runs a program as a group with all that it starts: when it takes too long, or we are told to end, all of them end. */
+/**
+ * Runs a program in its own process group; kills the whole group at the time limit or when this process gets
+ * a signal.
+ */
 export async function runAsGroup(
   program: string,
   options: Deno.CommandOptions,
@@ -26,7 +29,7 @@ export async function runAsGroup(
     ...options,
     stdin: "null",
     stdout: "piped",
-    // A group of its own; for that reason a terminal does not interrupt it by itself.
+    // A separate process group, which the terminal does not interrupt.
     detached: Deno.build.os !== "windows",
   }).spawn();
   let stopped: GroupEnd["stopped"];
@@ -51,7 +54,7 @@ function killGroup(child: Deno.ChildProcess): void {
     if (Deno.build.os === "windows") child.kill("SIGKILL");
     else Deno.kill(-child.pid, "SIGKILL");
   } catch (error) {
-    // All of them have just ended.
+    // The group has just ended.
     if (!(error instanceof TypeError || error instanceof Deno.errors.NotFound)) throw error;
   }
 }

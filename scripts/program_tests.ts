@@ -1,10 +1,13 @@
-/** What starts the program for tests, compiled or not: who imports it, also by way of others, is about the program. */
+/**
+ * The module that starts the program for tests; a test that imports it, directly or indirectly, tests the
+ * program.
+ */
 const starter = "tests/support/postern_process.ts";
 
-/** Gives the text of a file of the project. */
+/** Reads a file of the project. */
 export type ReadSource = (path: string) => Promise<string>;
 
-/** Those of some test files that start the program itself: the others are the same whatever program there is. */
+/** Selects the test files that start the program; the other tests do not depend on the compiled program. */
 export async function programTests(paths: readonly string[], read: ReadSource): Promise<string[]> {
   const known = new Map<string, Promise<readonly string[]>>();
   const importsOf = (path: string) => {
@@ -29,7 +32,7 @@ async function reaches(
   return false;
 }
 
-/** The files of the project that one imports, those of which it knows types only left out. */
+/** Returns the project files that a file imports, without type-only imports. */
 function importedBy(path: string, text: string): string[] {
   const found = text.matchAll(/^(?:import|export)\b(?! type\b)[^;]*?"(\.{1,2}\/[^"]+\.ts)"/gm);
   return [...found].map(([, name = ""]) => new URL(name, `file:///${path}`).pathname.slice(1));

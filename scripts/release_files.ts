@@ -1,4 +1,4 @@
-/** The systems that a release has a program for. */
+/** The systems that a release supports. */
 export const releaseSystems = [
   "linux-x64",
   "linux-arm64",
@@ -8,31 +8,31 @@ export const releaseSystems = [
   "windows-arm64",
 ] as const;
 
-/** A system as the names of a release's files have it. */
+/** A system, as in the names of a release's files. */
 export type ReleaseSystem = typeof releaseSystems[number];
 
-/** What a release calls its program for a system. */
+/** The name of a release's program for a system. */
 export function programName(version: string, system: ReleaseSystem): string {
   return `postern-${version}-${system}${system.startsWith("windows") ? ".exe" : ""}`;
 }
 
-/** What a release calls its manual. */
+/** The name of a release's manual. */
 export function manualName(version: string): string {
   return `postern-${version}-manual.tar.gz`;
 }
 
-/** Where the files of a project's releases are, each version in its own directory. */
+/** The address of a project's releases, which have one directory for each version. */
 export function releasesOf(project: string): string {
   return `${projectUrl(project)}/releases/download`;
 }
 
-/** The address of a project without a slash at its end; what gets into programs has to be one. */
+/** Validates the address of a project and removes a trailing slash. */
 export function projectUrl(text: string): string {
   if (/^https:\/\/[\w.-]+(?::[0-9]+)?(?:\/[\w.-]+)+$/.test(text)) return text;
   throw new Error(`Cannot use "${text}" as the address of a project: write it as https://HOST/OWNER/NAME`);
 }
 
-/** The checksums of a `SHA256SUMS`, or of several `.sha256` one after the other, by the names of the files. */
+/** Parses a `SHA256SUMS` file, or several concatenated `.sha256` files, into checksums by file name. */
 export function readSums(text: string): ReadonlyMap<string, string> {
   const sums = new Map<string, string>();
   for (const line of text.split("\n")) {

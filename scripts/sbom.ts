@@ -1,7 +1,7 @@
 import settings from "../deno.json" with { type: "json" };
 import { runDeno } from "./bundle.ts";
 
-/** What `deno info --json` says of packages. */
+/** The packages in the output of `deno info --json`. */
 interface Graph {
   readonly modules: readonly { readonly npmPackage?: string }[];
   readonly npmPackages: Readonly<Record<string, Package>>;
@@ -14,12 +14,12 @@ interface Package {
   readonly localPath: string;
 }
 
-/** What `deno.lock` says of packages. */
+/** The packages in `deno.lock`. */
 interface Lock {
   readonly npm: Readonly<Record<string, { readonly integrity: string }>>;
 }
 
-/** A part of the program, as CycloneDX describes it. */
+/** A component of the program in CycloneDX format. */
 export interface Component {
   readonly type: "library" | "platform";
   readonly "bom-ref": string;
@@ -31,7 +31,7 @@ export interface Component {
   readonly hashes?: readonly { readonly alg: "SHA-512"; readonly content: string }[];
 }
 
-/** The whole, as far as we write it. */
+/** The fields of a bill of materials that this script writes. */
 export interface Bill {
   readonly bomFormat: "CycloneDX";
   readonly specVersion: string;
@@ -41,22 +41,24 @@ export interface Bill {
   readonly dependencies: readonly { readonly ref: string; readonly dependsOn: readonly string[] }[];
 }
 
-/** Gives what the package.json in a directory says. */
+/** Reads the package.json of a directory. */
 export type ReadPackage = (directory: string) => Promise<Readonly<Record<string, unknown>>>;
 
-/** Optional native parts that are left out of the bundle, and what only they need. */
+/** Optional native packages that the bundle omits, and their dependencies. */
 const leftOut = ["cpu-features", "nan"];
 
-/** Writes `dist/postern.cdx.json`: every package that is in the program, with its hash and its license. */
+/** Writes `dist/postern.cdx.json`: every package in the program, with hash and license. */
 if (import.meta.main) {
   const root = new URL("../", import.meta.url);
   const bill = await billOfMaterials();
   await Deno.mkdir(new URL("dist/", root), { recursive: true });
   await Deno.writeTextFile(new URL("dist/postern.cdx.json", root), `${JSON.stringify(bill, null, 2)}\n`);
-  console.log(`wrote dist/postern.cdx.json: ${bill.components.length} parts`);
+  console.log(`wrote dist/postern.cdx.json: ${bill.components.length} components`);
 }
 
-/** The bill of materials of the program, CycloneDX 1.6; the same source and runtime give the same. */
+/**
+ * Returns the program's bill of materials (CycloneDX 1.6); the same source and runtime give the same result.
+ */
 export async function billOfMaterials(
   { runtime = Deno.version.deno, readPackage = readIt }: { runtime?: string; readPackage?: ReadPackage } = {},
 ): Promise<Bill> {
@@ -95,13 +97,13 @@ export async function billOfMaterials(
   };
 }
 
-/** The packages that the program imports, and those that they need in turn, by name. */
+/** Returns the packages that the program imports and their dependencies, by name. */
 function packagesOf({ modules, npmPackages }: Graph): Map<string, Package> {
   const found = new Map<string, Package>();
   const waiting = modules.flatMap(({ npmPackage }) => npmPackage === undefined ? [] : [npmPackage]);
   for (let key; (key = waiting.pop()) !== undefined;) {
     const entry = npmPackages[key];
-    if (!entry) throw new Error(`Cannot find the package ${key} in what Deno knows of the program`);
+    if (!entry) throw new Error(`Cannot find the package ${key} in the output of deno info`);
     if (found.has(key) || leftOut.includes(entry.name)) continue;
     found.set(key, entry);
     waiting.push(...entry.dependencies);
@@ -115,7 +117,7 @@ async function componentOf(
   { lock, readPackage }: { lock: Lock; readPackage: ReadPackage },
 ): Promise<Component> {
   const told = licenseIn(await readPackage(localPath));
-  if (told === undefined) throw new Error(`Cannot tell the license of ${key}: its package.json has none`);
+  if (told === undefined) throw new Error(`Cannot find the license of ${key}: its package.json has none`);
   const purl = `pkg:npm/${name.replace("@", "%40")}@${version}`;
   return {
     type: "library",
@@ -128,7 +130,7 @@ async function componentOf(
   };
 }
 
-/** What most of the file is. */
+/** The component for Deno, most of the program's file. */
 function platform(version: string): Component {
   const purl = `pkg:github/denoland/deno@v${version}`;
   return {
@@ -145,7 +147,7 @@ async function readIt(directory: string): Promise<Readonly<Record<string, unknow
   return JSON.parse(await Deno.readTextFile(`${directory}/package.json`));
 }
 
-/** The license by its SPDX name; older packages have a list of them. */
+/** Returns the SPDX license of a package.json; older packages have a list. */
 export function licenseIn({ license, licenses }: Readonly<Record<string, unknown>>): string | undefined {
   const listed = Array.isArray(licenses) ? licenses[0]?.type : undefined;
   const told: unknown = license ?? listed;

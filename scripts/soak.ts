@@ -7,18 +7,18 @@ import { judgeSoak, quarters, type SoakSample, soakText } from "./soak_quarters.
 
 const usage = "deno task soak [--minutes 60] [--rate 200] [--ways direct,one,…] [--samples FILE]";
 
-/** Longer than a way without half-closes is kept open for a client that has ended its side. */
+/** Longer than postern keeps a connection without half-close open for a client that has sent its end. */
 const quietSeconds = 45;
 
-/** How often it is looked whether this program moves, and how late that counts as a standstill, in ms. */
+/** The interval of checks whether this process runs, and the delay that counts as a suspension, in ms. */
 const lookEvery = 100;
 const leastStandstill = 500;
 
 const stopping = ["SIGINT", "SIGTERM"] as const;
 
 /**
- * Many short connections by every protocol and through every transport, for a long time: what the door holds must not
- * grow.
+ * Opens many short connections over every protocol and transport for a long time and checks that the
+ * instance's resources do not grow.
  */
 if (import.meta.main) Deno.exit(await soak(Deno.args));
 
@@ -27,7 +27,7 @@ interface SoakOptions {
   /** Connections a second. */
   readonly rate: number;
   readonly ways: readonly WayName[];
-  /** Gets every sample, a line each. */
+  /** A file for all samples, one per line. */
   readonly samples: string | undefined;
 }
 
@@ -52,7 +52,7 @@ async function soak(args: readonly string[]): Promise<number> {
   await using started = new AsyncDisposableStack();
   const targets: Partial<Record<WayName, number>> = {};
   for (const way of wayNames) {
-    const origin = started.use(await startReady(`the origin of ${way}`, [paths.loadgen, "origin"]));
+    const origin = started.use(await startReady(`the origin for ${way}`, [paths.loadgen, "origin"]));
     targets[way] = Number(origin.address.split(":")[1]);
   }
   const world = started.use(await WholeWorld.start(paths, targets as Record<WayName, number>));
@@ -66,7 +66,7 @@ async function soak(args: readonly string[]): Promise<number> {
   return problems.length === 0 ? 0 : 1;
 }
 
-/** Runs the load generator beside a question now and then to the door itself; its last line is the end. */
+/** Runs the load generator and regularly queries the instance; the last sample is the final state. */
 async function load(generator: string, world: WholeWorld, options: SoakOptions): Promise<SoakSample[]> {
   const { instance, ways } = world;
   const asked = ways.filter(({ name }) => options.ways.some((way) => way === name)).map(({ target }) =>
@@ -75,13 +75,13 @@ async function load(generator: string, world: WholeWorld, options: SoakOptions):
   const seconds = Math.round(options.minutes * 60);
   const child = new Deno.Command(generator, {
     args: [
-      ...["soak", "-door", await instance.address(), "-pid", `${instance.pid}`, "-target", asked.join(",")],
+      ...["soak", "-proxy", await instance.address(), "-pid", `${instance.pid}`, "-target", asked.join(",")],
       ...["-per", `${options.rate}`, "-for", `${seconds}s`, "-every", "5s", "-rest", `${quietSeconds}s`],
     ],
     stdin: "null",
     stdout: "piped",
   }).spawn();
-  // Whoever ends it ends all that it has started.
+  // A signal to this script also stops the load generator.
   const stop = () => child.kill();
   for (const signal of stopping) Deno.addSignalListener(signal, stop);
   const samples: SoakSample[] = [];
@@ -98,7 +98,7 @@ async function load(generator: string, world: WholeWorld, options: SoakOptions):
         try {
           sessions = await sessionsOf(world);
         } catch (error) {
-          // The load goes on: what it does then is worth more than an early end.
+          // Continue the load: its later results matter more than an early exit.
           unanswered++;
           console.log(describe(error));
         }
@@ -114,10 +114,10 @@ async function load(generator: string, world: WholeWorld, options: SoakOptions):
   const { success, signal } = await child.status;
   for (const signal of stopping) Deno.removeSignalListener(signal, stop);
   if (success) return samples;
-  throw new Error(signal === "SIGTERM" ? "it was stopped" : "the load generator failed");
+  throw new Error(signal === "SIGTERM" ? "stopped by a signal" : "the load generator failed");
 }
 
-/** Says when the machine stood still, or had no time for this program: what failed just then tells nothing of a door. */
+/** Reports suspensions of this process: failures at that time do not indicate a defect of the instance. */
 function watchStandstills(): Disposable {
   const start = performance.now();
   let before = start;
@@ -126,14 +126,14 @@ function watchStandstills(): Disposable {
     const late = now - before - lookEvery;
     if (late > leastStandstill) {
       const seconds = (ms: number) => (ms / 1000).toFixed(1);
-      console.log(`${seconds(now - start)} s: nothing moved here for ${seconds(late)} s`);
+      console.log(`${seconds(now - start)} s: this process was suspended for ${seconds(late)} s`);
     }
     before = now;
   }, lookEvery);
   return { [Symbol.dispose]: () => clearInterval(timer) };
 }
 
-/** What the door had to say besides each connection's end, and how often. */
+/** Counts the instance's log events other than the end of a connection. */
 function eventsOf({ instance }: WholeWorld): Map<string, number> {
   const counts = new Map<string, number>();
   for (const line of instance.stderr.split("\n")) {
@@ -144,7 +144,7 @@ function eventsOf({ instance }: WholeWorld): Map<string, number> {
   return counts;
 }
 
-/** Sessions of every kind that the door keeps. */
+/** Counts the instance's sessions of every kind. */
 async function sessionsOf({ home }: WholeWorld): Promise<number> {
   const { transports } = await statusOf(home);
   const counts = transports.flatMap(({ hops = [], clusters = [], sessions }) => [

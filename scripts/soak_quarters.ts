@@ -1,4 +1,4 @@
-/** What a door holds at one moment of a soak. */
+/** The resources of an instance at one moment of a soak. */
 export interface SoakSample {
   /** Seconds after the start. */
   readonly s: number;
@@ -9,28 +9,29 @@ export interface SoakSample {
   readonly failed: number;
   readonly skipped: number;
   readonly sessions: number;
-  /** How many questions to the door had no answer so far. */
+  /** The number of queries to the instance without an answer so far. */
   readonly unanswered?: number;
-  /** How often each target failed, and how it did last. */
+  /** The number of failures of each target, with the last error. */
   readonly failures?: readonly string[];
 }
 
-/** A quarter of a soak: middle values of its samples. */
+/** A quarter of a soak: medians of its samples. */
 export interface SoakQuarter {
   readonly residentMb: number;
   readonly files: number;
   readonly sessions: number;
-  /** Connections that were served in it. */
+  /** Connections served in this quarter. */
   readonly done: number;
 }
 
-/** How much more the door may hold in the last quarter than in the second, and how many connections may fail. */
+/** The allowed growth of memory from the second to the last quarter. */
 const mostGrowth = 1.05;
+/** The allowed share of failed connections. */
 const mostFailed = 0.001;
-/** What is held at the end may be so many descriptors more than in the second quarter. */
+/** The allowed growth of descriptors from the second quarter to the end. */
 const moreFiles = 16;
 
-/** The four quarters; the last sample is of the quiet behind them. */
+/** Returns the four quarters; the last sample is from the idle time after them. */
 export function quarters(samples: readonly SoakSample[]): SoakQuarter[] {
   const loaded = samples.slice(0, -1);
   return [0, 1, 2, 3].map((quarter) => {
@@ -46,14 +47,16 @@ export function quarters(samples: readonly SoakSample[]): SoakQuarter[] {
   });
 }
 
-/** A line for each quarter. */
+/** Formats one line for each quarter. */
 export function soakText(told: readonly SoakQuarter[]): string {
   return told.map(({ residentMb, files, sessions, done }, at) =>
     `quarter ${at + 1}: ${residentMb} MB, ${files} descriptors, ${sessions} sessions, ${done} connections`
   ).join("\n");
 }
 
-/** What was not kept to; `connections` are those that the door has after all clients have left. */
+/**
+ * Returns the violated limits; `connections` counts the instance's connections after all clients have closed.
+ */
 export function judgeSoak(
   samples: readonly SoakSample[],
   told: readonly SoakQuarter[],
@@ -61,11 +64,11 @@ export function judgeSoak(
 ): string[] {
   const [, second, , last] = told;
   const end = samples.at(-1);
-  if (!second || !last || !end || samples.length < 9) return ["too few samples to tell anything"];
+  if (!second || !last || !end || samples.length < 9) return ["too few samples"];
   const problems: string[] = [];
   if (last.residentMb > second.residentMb * mostGrowth) {
     const percent = Math.round((last.residentMb / second.residentMb - 1) * 1000) / 10;
-    problems.push(`memory of the last quarter is ${percent} % over that of the second`);
+    problems.push(`memory grew by ${percent} % from the second to the last quarter`);
   }
   if (end.files > second.files + moreFiles) {
     problems.push(`${end.files} descriptors at the end, ${second.files} in the second quarter`);
@@ -77,10 +80,10 @@ export function judgeSoak(
     problems.push(`${end.failed} of ${end.done} connections failed: ${(end.failures ?? []).join("; ")}`);
   }
   const { unanswered = 0 } = end;
-  if (unanswered > 0) problems.push(`the door left ${unanswered} questions without an answer`);
-  if (end.skipped > 0) problems.push(`${end.skipped} connections found no room`);
-  if (end.open > 0) problems.push(`${end.open} clients never ended`);
-  if (connections > 0) problems.push(`the door still has ${connections} connections`);
+  if (unanswered > 0) problems.push(`the instance did not answer ${unanswered} queries`);
+  if (end.skipped > 0) problems.push(`the load generator skipped ${end.skipped} connections`);
+  if (end.open > 0) problems.push(`${end.open} clients never closed`);
+  if (connections > 0) problems.push(`the instance still has ${connections} connections`);
   return problems;
 }
 

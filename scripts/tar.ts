@@ -1,10 +1,10 @@
-/** One entry of an archive; its path is relative, with slashes, and without one at its end. */
+/** One entry of an archive; its path is relative, with slashes, but without a trailing slash. */
 export type TarEntry =
   & {
     readonly path: string;
-    /** The rights, as `0o755`. */
+    /** The mode, for example `0o755`. */
     readonly mode: number;
-    /** Who owns it, and which group; root unless told. */
+    /** The ids of owner and group (default: root). */
     readonly owner?: number;
   }
   & (
@@ -16,11 +16,16 @@ export type TarEntry =
 const block = 512;
 const kinds = { file: "0", link: "2", directory: "5" } as const;
 
-/** An archive in the form of POSIX (ustar), the same for the same entries: sorted, and all of one time, in seconds. */
+/**
+ * Yields a POSIX archive (ustar). Entries are sorted and have one time in seconds, so the same entries give
+ * the same bytes.
+ */
 export function* writeTar(entries: readonly TarEntry[], time = 0): Generator<Uint8Array<ArrayBuffer>> {
   const sorted = entries.toSorted((a, b) => a.path < b.path ? -1 : 1);
   for (const [at, { path }] of sorted.entries()) {
-    if (path === sorted[at + 1]?.path) throw new Error(`Cannot put ${path} into an archive twice`);
+    if (path === sorted[at + 1]?.path) {
+      throw new Error(`Cannot add ${path} to the archive: it is already there`);
+    }
   }
   for (const entry of sorted) {
     yield header(entry, time);
@@ -31,7 +36,7 @@ export function* writeTar(entries: readonly TarEntry[], time = 0): Generator<Uin
   yield new Uint8Array(2 * block);
 }
 
-/** Adds the directories that entries lie in. */
+/** Adds the parent directories of entries. */
 export function withDirectories(entries: readonly TarEntry[]): TarEntry[] {
   const all = new Map(entries.map((entry) => [entry.path, entry]));
   for (const { path } of entries) {
@@ -52,11 +57,11 @@ function header(entry: TarEntry, time: number): Uint8Array<ArrayBuffer> {
   const put = (at: number, value: string, room: number) => {
     const encoded = text.encode(value);
     if (encoded.length > room) {
-      throw new Error(`Cannot put ${entry.path} into an archive: too long: ${value}`);
+      throw new Error(`Cannot add ${entry.path} to the archive: too long: ${value}`);
     }
     bytes.set(encoded, at);
   };
-  // Numbers are octal and end with a zero byte.
+  // Numbers are octal, with a zero byte at the end.
   const number = (at: number, value: number, room: number) =>
     put(at, value.toString(8).padStart(room - 1, "0"), room - 1);
   const [before, name] = split(type === "directory" ? `${entry.path}/` : entry.path);
@@ -73,12 +78,12 @@ function header(entry: TarEntry, time: number): Uint8Array<ArrayBuffer> {
   number(329, 0, 8);
   number(337, 0, 8);
   put(345, before, 155);
-  // The sum of all bytes, its own field taken for blanks.
+  // The sum of all bytes, counting its own field as blanks.
   put(148, `${bytes.reduce((sum, byte) => sum + byte, 0).toString(8).padStart(6, "0")}\0 `, 8);
   return bytes;
 }
 
-/** A path that is too long for its field is cut at a slash. */
+/** Splits a path that is too long for its field at a slash. */
 function split(path: string): [before: string, name: string] {
   if (path.length <= 100) return ["", path];
   const at = path.indexOf("/", path.length - 101);

@@ -16,13 +16,16 @@ import {
 const usage =
   `deno task test [--verbose] [--filter TEXT] [--cannot-pass FILE] [--limit SECONDS] [--jobs COUNT] [--again COUNT] [--of-program] [--summary FILE] [PATH…]`;
 
-/** More at once are in each other's way, however many cores there are: some measure time. */
+/** The maximum of parallel jobs: some tests measure time, so more jobs disturb each other on any machine. */
 const mostJobs = 3;
 
-/** Files of one process where several run at once: few, so that none is left with much at the end. */
+/**
+ * The number of files per process if several run at once: few, so that all processes end at about the same
+ * time.
+ */
 const batchSize = 4;
 
-/** Runs the tests, each group with exactly its permissions, and says what was skipped and why. */
+/** Runs the tests, each group with exactly its permissions, and prints the reasons of skipped tests. */
 if (import.meta.main) Deno.exit(await runTests(readOptions(Deno.args)));
 
 interface TestOptions {
@@ -30,16 +33,17 @@ interface TestOptions {
   readonly filter: string | undefined;
   /** A file with the names of tests that cannot pass with the runtime of POSTERN_BIN. */
   readonly cannotPass: string | undefined;
-  /** Seconds that one process of tests may take: a test that hangs is a failure, not a wait. */
+  /** The time limit for one process in seconds: a test that hangs must fail. */
   readonly limit: number;
-  /** How many processes of tests with real programs run at once: those wait most of the time. */
+  /** The number of parallel processes for tests with real programs, which wait most of the time. */
   readonly jobs: number;
   /**
-   * At most so many failed tests of a group are run once more, alone. One that passes then is told, and no failure:
-   * on a machine that others use too, a test with real programs may fail for want of the machine.
+   * If at most this many tests of a group fail, they run once more, alone. A test that then passes is
+   * reported and does not count as failed: on a busy machine a test with real programs may fail for lack of
+   * resources.
    */
   readonly again: number;
-  /** Leaves out tests that never start the program: a compiled one makes no difference to them. */
+  /** Skips tests that never start the program, because they do not depend on the compiled one. */
   readonly isOfProgram: boolean;
   /** A file that gets the numbers as JSON, for CI. */
   readonly summary: string | undefined;
@@ -110,7 +114,7 @@ async function runTests(options: TestOptions): Promise<number> {
   }
 }
 
-/** Fetches what is missing and checks the types, with the environment of the machine. */
+/** Fetches missing packages and checks the types, with the environment of the machine. */
 async function prepare(paths: readonly string[]): Promise<boolean> {
   if (paths.length === 0) return true;
   const args = ["test", "--no-run", "--quiet", ...Deno.env.has("CI") ? ["--frozen"] : [], ...paths];
@@ -127,7 +131,7 @@ interface GroupRun {
 }
 
 interface GroupSummary extends TestSummary {
-  /** Somebody wants no more. */
+  /** Whether the user interrupted the run. */
   readonly isLast?: boolean;
 }
 
@@ -150,7 +154,7 @@ async function runGroup(group: TestGroup, run: GroupRun): Promise<GroupSummary> 
   return { ...summary, failures: [...summary.failures, ...ends], isLast };
 }
 
-/** Cuts the files of a group that shares no process into pieces, of which some run at once. */
+/** Splits the files of a group into batches and runs several batches at once. */
 async function runBatches(group: TestGroup, run: GroupRun): Promise<BatchEnd[]> {
   const { filter, jobs } = run.options;
   if (group.isParallel || jobs === 1) return [await runOnce(group, run, { filter })];
@@ -172,9 +176,9 @@ async function runBatches(group: TestGroup, run: GroupRun): Promise<BatchEnd[]> 
   return ends;
 }
 
-/** What is wrong with a run besides tests that failed. */
+/** Returns the failures of a process itself, in addition to failed tests. */
 function untimelyEnd({ code, stopped, outcomes, paths }: BatchEnd, { limit }: TestOptions): string[] {
-  if (stopped === "late") return [`hung: stopped after ${limit} s: ${paths.join(" ")}`];
+  if (stopped === "late") return [`hung: killed after ${limit} s: ${paths.join(" ")}`];
   if (stopped) return [stopped];
   if (code === 0 || outcomes.some(({ state }) => state === "failed")) return [];
   return [`ended with exit code ${code} before its tests: ${paths.join(" ")}`];
@@ -187,10 +191,10 @@ async function tryAgain(
 ): Promise<readonly TestOutcome[]> {
   const failed = first.filter(({ name, state }) => state === "failed" && !cannotPass.includes(name));
   if (failed.length === 0 || failed.length > run.options.again) return first;
-  console.log(`\n== ${group.name}, once more: ${failed.map(({ name }) => name).join("; ")}`);
+  console.log(`\n== ${group.name}, repeating failed tests: ${failed.map(({ name }) => name).join("; ")}`);
   const second = await runOnce(group, run, { filter: exactly(failed.map(({ name }) => name)) });
   const { outcomes, recovered } = settle(first, second.outcomes);
-  for (const name of recovered) console.log(`\nunsteady: ${name}: failed, and passed when run once more`);
+  for (const name of recovered) console.log(`\nunsteady: ${name}: failed, then passed when repeated`);
   return outcomes;
 }
 
@@ -201,7 +205,7 @@ interface BatchEnd {
   readonly paths: readonly string[];
 }
 
-/** One process of tests; with a number it is one of several at once, and what they say must not be mixed. */
+/** Runs one process of tests; a number means that several run at once, so their output must not mix. */
 async function runOnce(
   group: TestGroup,
   { paths, environment: whole, temporary, options }: GroupRun,
@@ -211,7 +215,7 @@ async function runOnce(
   await Deno.remove(report).catch(nothingWhenMissing);
   const flags = [
     ...group.flags,
-    // They were checked together before.
+    // prepare() has checked all of them.
     "--no-check",
     `--junit-path=${report}`,
     `--reporter=${options.isVerbose ? "pretty" : "dot"}`,
@@ -230,12 +234,12 @@ async function runOnce(
   return { code, stopped, outcomes, paths };
 }
 
-/** Shows what the tests say while they run, a row of dots on one line. */
+/** Prints the output of the tests while they run, with dots on one line. */
 async function passOn(output: ReadableStream<Uint8Array<ArrayBuffer>>): Promise<void> {
   for await (const piece of output.pipeThrough(new TextDecoderStream())) await write(oneRow(piece));
 }
 
-/** Shows it at the end. */
+/** Prints the output at the end. */
 async function passOnWhole(output: ReadableStream<Uint8Array<ArrayBuffer>>): Promise<void> {
   let said = "";
   for await (const piece of output.pipeThrough(new TextDecoderStream())) said += piece;
@@ -266,7 +270,7 @@ async function conclude(summaries: readonly TestSummary[], options: TestOptions)
   return failures.length === 0 && passed > 0 ? 0 : 1;
 }
 
-/** A group's directories that exist, narrowed to the paths that were asked for. */
+/** Returns the existing directories of a group, limited to the requested paths. */
 async function pathsOf(group: TestGroup, asked: readonly string[]): Promise<string[]> {
   const paths = asked.length === 0
     ? group.directories
@@ -284,7 +288,7 @@ async function hasTests(path: string): Promise<boolean> {
   return (await testsIn(path)).length > 0;
 }
 
-/** The test files of a path, in order; none where there is no such directory. */
+/** Returns the test files of a path in order; none if the directory does not exist. */
 async function testsIn(path: string): Promise<string[]> {
   if (path.endsWith("_test.ts")) return [path];
   const found: string[] = [];

@@ -1,44 +1,47 @@
-/** Test directories that run together, with exactly what they may do. */
+/** Test directories that run together with exactly these permissions. */
 export interface TestGroup {
   readonly name: string;
   readonly directories: readonly string[];
-  /** Flags of `deno test`, besides `--no-prompt`. */
+  /** Flags of `deno test`, in addition to `--no-prompt`. */
   readonly flags: readonly string[];
   /** For tests that neither measure time nor start programs. */
   readonly isParallel: boolean;
-  /** For tests that fetch with Deno itself, and so need the machine's certificates and proxies. */
+  /** For tests that let Deno fetch files and so need the machine's certificates and proxies. */
   readonly keepsEnvironment: boolean;
 }
 
-/** What a machine may have set that must not decide how a test ends. */
+/** Variables of the machine that must not affect a test. */
 export const hiddenEnvironment: readonly string[] = [
   ...["HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "NO_PROXY"].flatMap((name) => [name, name.toLowerCase()]),
   ...["SSL_CERT_FILE", "POSTERN_CONFIG", "LISTEN_FDS", "LISTEN_PID", "LISTEN_FDNAMES"],
 ];
 
-/** What the flags of the groups depend on. */
+/** The parameters of the groups' flags. */
 export interface TestPlace {
-  /** The project. */
+  /** The project's directory. */
   readonly root: string;
   /** A private directory, given to the tests as TMPDIR and removed after the run. */
   readonly temporary: string;
-  /** Deno itself. */
+  /** The path of Deno. */
   readonly deno: string;
-  /** The program under test, where it is a compiled one. */
+  /** The compiled program under test, if any. */
   readonly compiled: string | undefined;
-  /** Programs that were found. */
+  /** The paths of the installed programs. */
   readonly peers: readonly string[];
-  /** Where Python's packages and the like are read from. */
+  /** Directories to read, for example Python's packages. */
   readonly environment: readonly string[];
 }
 
-/** No test speaks to another machine, but Deno grants a unix socket in a new directory with the whole network only. */
+/**
+ * No test connects to another machine, but Deno grants a unix socket in a new directory only with the whole
+ * network.
+ */
 const sockets = "--allow-net";
 
-/** The YAML parser asks for these on every parse. */
+/** The YAML parser reads these on every parse. */
 const parserEnv = ["LOG_TOKENS", "LOG_STREAM"];
 
-/** What tests of real programs read besides: where peers are, the platform's directories, which program to test. */
+/** Variables for tests of real programs: the peers, the platform's directories, the program to test. */
 const programEnv = [
   ...parserEnv,
   "POSTERN_TEST_PEERS",
@@ -58,10 +61,10 @@ const programEnv = [
   "XDG_RUNTIME_DIR",
 ];
 
-/** What narrows the faults that are played. */
+/** Variables that select the faults. */
 const faultEnv = ["POSTERN_FAULT_SEED", "POSTERN_FAULT_SECONDS", "POSTERN_FAULT_ONLY"];
 
-/** All groups, quick ones first. */
+/** All groups, fast ones first. */
 export function testGroups(place: TestPlace): TestGroup[] {
   const { root, temporary, deno } = place;
   const env = (names: readonly string[]) => `--allow-env=${names.join(",")}`;
@@ -77,7 +80,7 @@ export function testGroups(place: TestPlace): TestGroup[] {
     "--allow-sys=uid",
   ];
   const outside = outsideWith([]);
-  // What drives a browser reads the whole environment, and what kind of system this is.
+  // The library that controls a browser reads the whole environment and information about the system.
   const browser = [
     sockets,
     `--allow-read=${[root, temporary, ...place.environment, ...place.peers].join(",")}`,
@@ -86,7 +89,7 @@ export function testGroups(place: TestPlace): TestGroup[] {
     "--allow-env",
     "--allow-sys",
   ];
-  // Links cannot be granted by path, and what it starts is whatever a system has.
+  // Deno cannot grant links by path, and the started programs depend on the system.
   const system = [
     sockets,
     "--allow-read",

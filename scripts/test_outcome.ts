@@ -1,21 +1,21 @@
-/** How one test ended. */
+/** The result of one test. */
 export interface TestOutcome {
   readonly name: string;
   readonly file: string;
   readonly state: "passed" | "failed" | "skipped";
-  /** Why a test was left out, where it says so. */
+  /** Why the test was skipped, if its name says so. */
   readonly reason?: string;
 }
 
 /**
- * The name of a test that does not run here. The reason travels in the name, since a test that is left out can say
- * nothing else: what a file prints while it loads does not reach a quiet run.
+ * The name of a test that is skipped on this machine. The name contains the reason, because a skipped test
+ * has no other output, and a quiet run hides the output of a loading file.
  */
 export function skippedName(name: string, reason: string): string {
   return `${name} [skipped: ${reason}]`;
 }
 
-/** The tests of a JUnit report as `deno test --junit-path` writes it, without their steps. */
+/** Reads the tests, without their steps, from a JUnit report of `deno test --junit-path`. */
 export function readOutcomes(report: string): TestOutcome[] {
   const outcomes: TestOutcome[] = [];
   for (
@@ -30,7 +30,9 @@ export function readOutcomes(report: string): TestOutcome[] {
   return outcomes.filter(({ name }) => !isStep(name, names));
 }
 
-/** Whether it is a part of a test. Their files may differ: tests with peers are registered by one of their own. */
+/**
+ * Whether a name is a step of a test. File names may differ, because another file registers tests with peers.
+ */
 function isStep(name: string, names: ReadonlySet<string>): boolean {
   for (let at = name.indexOf(" > "); at >= 0; at = name.indexOf(" > ", at + 1)) {
     if (names.has(name.slice(0, at))) return true;
@@ -38,17 +40,17 @@ function isStep(name: string, names: ReadonlySet<string>): boolean {
   return false;
 }
 
-/** The names in a list of tests: one a line, `#` begins a comment line. */
+/** Reads a list of test names: one per line; `#` starts a comment line. */
 export function readNames(list: string): string[] {
   return list.split("\n").map((line) => line.trim()).filter((line) => line !== "" && !line.startsWith("#"));
 }
 
-/** A filter of `deno test` that leaves just these tests. */
+/** Returns a filter of `deno test` that selects exactly these tests. */
 export function exactly(names: readonly string[]): string {
   return `/^(?:${names.map((name) => name.replace(/[\\^$.*+?()[\]{}|/]/g, "\\$&")).join("|")})$/`;
 }
 
-/** What holds after failed tests were run once more, and which of them passed then. */
+/** Combines outcomes with those of repeated tests; returns the tests that passed when repeated. */
 export function settle(
   first: readonly TestOutcome[],
   second: readonly TestOutcome[],
@@ -67,20 +69,20 @@ export function settle(
 export interface Expectations {
   /** A missing peer is a failure, as in CI. */
   readonly mustRunAll: boolean;
-  /** Tests that cannot pass with the runtime at hand; one that passes all the same is a failure of the list. */
+  /** Tests that cannot pass with this runtime; if one passes, the list is wrong and the run fails. */
   readonly cannotPass: readonly string[];
-  /** What was asked for, as `deno test --filter` has it: a report tells of the tests it left out as of skipped ones. */
+  /** The value of `deno test --filter`: a report marks filtered tests as skipped. */
   readonly filter?: string;
 }
 
-/** What a run amounts to. */
+/** The summary of a run. */
 export interface TestSummary {
   readonly passed: number;
   readonly failures: readonly string[];
   readonly skipped: readonly string[];
 }
 
-/** Counts outcomes against what was expected; a skip without a reason is always a failure. */
+/** Compares outcomes with the expectations; a skip without a reason is always a failure. */
 export function summarize(
   outcomes: readonly TestOutcome[],
   expected: Expectations,
@@ -93,7 +95,7 @@ export function summarize(
     if (expected.filter !== undefined && !isMeant(whole, expected.filter)) continue;
     if (expected.cannotPass.includes(name)) {
       if (state === "passed") {
-        failures.push(`${file}: ${name}: passes with this runtime: take it off the list`);
+        failures.push(`${file}: ${name}: passes with this runtime: remove it from the list`);
       } else skipped.push(`${name}: needs a newer runtime`);
     } else if (state === "passed") passed++;
     else if (state === "failed") failures.push(`${file}: ${name}`);
@@ -105,7 +107,7 @@ export function summarize(
   return { passed, failures, skipped };
 }
 
-/** `/x/` is an expression, everything else a part of the name. */
+/** `/x/` is a regular expression; any other filter is a part of the name. */
 function isMeant(name: string, filter: string): boolean {
   const [, expression] = /^\/(.*)\/$/s.exec(filter) ?? [];
   return expression === undefined ? name.includes(filter) : new RegExp(expression).test(name);

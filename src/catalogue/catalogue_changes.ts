@@ -1,7 +1,7 @@
 import type { CatalogueRoute } from "./catalogue_routes.ts";
 import type { Catalogue } from "../clusters/mod.ts";
 
-/** What is different between two times of a catalogue, or of its routes. */
+/** The differences between two versions of a catalogue, or of its routes. */
 export interface CatalogueChanges {
   readonly clusters: { readonly added: readonly string[]; readonly removed: readonly string[] };
   readonly routes: {
@@ -12,18 +12,18 @@ export interface CatalogueChanges {
   };
 }
 
-/** A route with the jump host that it went through before. */
+/** A route, with the jump host that it used before. */
 export interface MovedRoute extends CatalogueRoute {
   readonly was: string;
 }
 
-/** One time of a catalogue. */
+/** One version of a catalogue. */
 export interface CatalogueTime {
   readonly clusters: Catalogue["clusters"];
   readonly routes: readonly CatalogueRoute[];
 }
 
-/** What is different between a catalogue as it was, where it was, and as it is now. */
+/** Compares a catalogue with its former version, if there was one. */
 export function catalogueChanges(before: CatalogueTime | undefined, after: CatalogueTime): CatalogueChanges {
   const oldClusters = new Set(before?.clusters.map(({ id }) => id));
   const newClusters = new Set(after.clusters.map(({ id }) => id));
@@ -51,7 +51,7 @@ export function catalogueChanges(before: CatalogueTime | undefined, after: Catal
   };
 }
 
-/** Of equal ones the first counts, as for the router. */
+/** Of equal domains the first counts, as in the router. */
 function byDomain(
   routes: readonly CatalogueRoute[],
   kind: CatalogueRoute["kind"],

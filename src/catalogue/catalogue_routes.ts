@@ -2,7 +2,7 @@ import { type Catalogue, type Cluster, type FactWarning, shownText } from "../cl
 import { FactWarnings } from "./fact_warnings.ts";
 import { readDomain } from "./read_domain.ts";
 
-/** The facts that name domains of a cluster, unless `domainFacts` says otherwise. */
+/** The default for `domainFacts`: facts that contain domains of a cluster. */
 export const usualDomainFacts: readonly string[] = [
   "openshiftBaseDomain",
   "openshiftAppsDomain",
@@ -14,42 +14,46 @@ export const usualDomainFacts: readonly string[] = [
   "talosAppsDomain",
 ];
 
-/** A domain that a catalogue routes, or excludes. */
+/** A domain that a catalogue routes or excludes. */
 export interface CatalogueRoute {
   readonly kind: "route" | "exclusion";
-  /** As in the routes of the configuration. */
+  /** A pattern as in the routes of the configuration. */
   readonly pattern: string;
-  /** The ssh Host that its cluster is behind. */
+  /** The ssh Host through which the cluster is reached. */
   readonly jumphost?: string;
   readonly catalogue: string;
-  /** Where it comes from; absent in what a mapping says without naming a cluster. */
+  /** The cluster of the route; absent for routes from a mapping, which names no clusters. */
   readonly cluster?: string;
   readonly fact?: string;
 }
 
-/** What a catalogue routes, and what of it could not be used. */
+/** The routes of a catalogue, with warnings about facts that could not be used. */
 export interface CatalogueRoutes {
-  /** Exclusions first, each kind the longest first. */
+  /** Exclusions first; within each kind, the longest pattern first. */
   readonly routes: readonly CatalogueRoute[];
   readonly warnings: readonly FactWarning[];
 }
 
 export interface RoutesOptions {
-  /** In the place of the usual ones. */
+  /** Replaces the default facts. */
   readonly domainFacts?: readonly string[];
 }
 
-/** A Host as people name them, as a name or an address, perhaps with a user: never an option, never a shell's. */
+/** An ssh Host: a name or an address, optionally with a user. Excludes options and shell characters. */
 const hostForm = /^[A-Za-z0-9_[:](?:[A-Za-z0-9._:@[\]-]{0,254})$/;
 
-/** How many bad items of one fact are named. */
+/** How many invalid items of one fact are listed. */
 const mostNamed = 3;
-/** How many items of one fact are looked at: nobody has so many domains, and a door reads them at each start. */
+/**
+ * How many items of one fact are read: real clusters have fewer domains, and an instance reads them at each
+ * start.
+ */
 const mostItems = 10_000;
 
 /**
- * The routes of a catalogue. A cluster's `jumphost` (a fact that a person wrote) is the way to `jumphostDomains` and to
- * the hosts of its domain facts, `jumphostSkipDomains` are the exclusions. Without it the cluster routes nothing.
+ * Builds the routes of a catalogue. The fact `jumphost` of a cluster names the jump host for
+ * `jumphostDomains` and for the hosts in its domain facts; `jumphostSkipDomains` are exclusions. A cluster
+ * without `jumphost` gets no routes.
  */
 export function routesOf(
   { name, clusters, mapping }: Catalogue,
@@ -66,7 +70,7 @@ export function routesOf(
     const read = readDomain(written);
     if ("problem" in read) {
       warnings.add({
-        cluster: "of the mapping",
+        cluster: "(mapping)",
         message: `${shownText(written)} is left out: ${read.problem}`,
       });
     } else if (!known.has(`${kind} ${read.pattern}`)) {
@@ -82,14 +86,14 @@ export function routesOf(
     if (hostForm.test(jumphost)) mapped("route", suffix, jumphost);
     else {
       const message = `${shownText(suffix)} is left out: ${shownText(jumphost)} is not an ssh Host`;
-      warnings.add({ cluster: "of the mapping", message });
+      warnings.add({ cluster: "(mapping)", message });
     }
   }
   for (const suffix of mapping?.direct ?? []) mapped("exclusion", suffix);
   return { routes: routes.sort(strongestFirst), warnings: warnings.all };
 }
 
-/** Of equal length the order of the alphabet: the same facts give the same list. */
+/** Patterns of equal length are in alphabetical order, so the same facts produce the same list. */
 function strongestFirst(a: CatalogueRoute, b: CatalogueRoute): number {
   if (a.kind !== b.kind) return a.kind === "exclusion" ? -1 : 1;
   const byLength = b.pattern.length - a.pattern.length;
@@ -97,7 +101,7 @@ function strongestFirst(a: CatalogueRoute, b: CatalogueRoute): number {
   return a.pattern < b.pattern ? -1 : 1;
 }
 
-/** One cluster's facts as routes. */
+/** Converts one cluster's facts into routes. */
 class FactReader {
   readonly #cluster: Cluster;
   readonly #catalogue: string;
@@ -125,7 +129,8 @@ class FactReader {
     add("exclusion", "jumphostSkipDomains", ownFact(facts, "jumphostSkipDomains"));
     add("route", "jumphostDomains", ownFact(facts, "jumphostDomains"));
     for (const fact of domainFacts) {
-      // Programs go by what a person wrote down where both are there; what the cluster reports is no less its own.
+      // Other programs prefer the static fact; here both count, because the reported hosts belong to the
+      // cluster too.
       add("route", fact, ownFact(facts, fact));
       add("route", fact, ownFact(dynamicFacts, fact));
     }
@@ -136,7 +141,7 @@ class FactReader {
     if (isNothing(value)) return undefined;
     const host = typeof value === "string" ? value.trim().replace(/(.)\.$/, "$1") : "";
     if (hostForm.test(host)) return host;
-    this.#warn("jumphost", `${shownText(value)} is not an ssh Host: nothing of this cluster is routed`);
+    this.#warn("jumphost", `${shownText(value)} is not an ssh Host: the cluster gets no routes`);
     return undefined;
   }
 
@@ -147,7 +152,7 @@ class FactReader {
     if (items.length > mostItems) {
       this.#warn(
         fact,
-        `${items.length - mostItems} of its ${items.length} items are left out: it has too many`,
+        `${items.length - mostItems} of its ${items.length} items are left out: the limit is ${mostItems}`,
       );
     }
     for (const item of items.slice(0, mostItems)) {
@@ -159,7 +164,7 @@ class FactReader {
     return domains;
   }
 
-  /** A list of JSON or of commas, semicolons or blanks; empty items are nobody's mistake. */
+  /** The items of a JSON list, or of a text separated by commas, semicolons or blanks; skips empty items. */
   #items(fact: string, value: unknown): readonly string[] {
     if (isNothing(value)) return [];
     if (typeof value === "string") return value.split(/[,;\s]+/).filter((item) => item !== "");

@@ -18,21 +18,21 @@ import {
 import { isLoopbackHost } from "../words/mod.ts";
 import { usualDomainFacts } from "./catalogue_routes.ts";
 
-/** The programs that the fact of `authInfoFact` may have kubectl start, unless told. */
+/** The default for `allowExec`: programs that the fact `authInfoFact` may have kubectl start. */
 export const usualExec: readonly string[] = ["kubectl", "kubelogin", "kubectl-oidc_login", "oc"];
 
-/** A token goes there: nobody on the way may read it. */
+/** A URL to which a token is sent, so it must be encrypted. */
 const secureUrl = () =>
   refine(
     url({ schemes: ["https", "http"] }),
     ({ protocol, hostname }) =>
       protocol === "https:" || isLoopbackHost(hostname)
         ? undefined
-        : "must begin with https://: without TLS only this machine itself is asked",
+        : "must begin with https:// unless the host is this machine",
   );
 
 const settings = record({
-  lieutenant: described(secureUrl(), "The address of a Lieutenant API."),
+  lieutenant: described(secureUrl(), "The URL of a Lieutenant API."),
   name: described(
     optional(
       text({
@@ -41,35 +41,38 @@ const settings = record({
       }),
       "main",
     ),
-    "What the catalogue is called; two of them need two names.",
+    "The name of the catalogue; each catalogue needs a different one.",
   ),
-  tenant: described(optional(text()), "Only the clusters of this tenant."),
+  tenant: described(optional(text()), "Fetch only the clusters of this tenant."),
   refresh: described(
     optional(duration({ min: 60_000, off: true }), 0),
-    "How often a running door fetches it anew, as long as it needs no browser for that; off unless told.",
+    "How often a running instance fetches the catalogue again, if the sign-in needs no browser.",
   ),
   oidc: described(
     optional(record({
-      clientId: described(optional(text()), "The client as which a person signs in."),
-      discoveryUrl: described(optional(secureUrl()), "The provider's discovery document."),
+      clientId: described(optional(text()), "The OAuth client id for the sign-in."),
+      discoveryUrl: described(
+        optional(secureUrl()),
+        "The URL of the provider's OpenID Connect discovery document.",
+      ),
       ca: described(
         optional(file()),
-        "PEM certificates trusted besides the system's, for the sign-in; those of the API unless told.",
+        "PEM certificates to trust for the sign-in, in addition to the system's; default: the ca of the catalogue.",
       ),
       via: described(
         optional(text()),
-        "The transport through which the provider is reached; that of the API unless told.",
+        "The transport to the provider; default: the via of the catalogue.",
       ),
     })),
-    "Where to sign in; what is not said here the API tells.",
+    "How to sign in; the API provides missing values.",
   ),
   domainFacts: described(
     optional(list(text())),
-    `The facts whose hosts are routed, in the place of ${usualDomainFacts.join(", ")}.`,
+    `The facts that contain hosts to route; default: ${usualDomainFacts.join(", ")}.`,
   ),
   authInfoFact: described(
     optional(text()),
-    "The fact that holds how kubectl signs in to a cluster (kubeconfig.v1.AuthInfo).",
+    "The fact with the kubeconfig user that signs in to a cluster (kubeconfig.v1.AuthInfo).",
   ),
   allowExec: described(
     optional(
@@ -78,17 +81,17 @@ const settings = record({
       ),
       usualExec,
     ),
-    "The programs that such a fact may have started.",
+    "The programs that the fact in authInfoFact may start.",
   ),
   exclusions: described(
     optional(choice("global", "own"), "global"),
-    "Whom a cluster's jumphostSkipDomains count against: the routes of all clusters, or only its own.",
+    "Whether a cluster's jumphostSkipDomains exclude routes of all clusters, or only its own.",
   ),
   ca: described(
     optional(file()),
-    "PEM certificates trusted besides the system's, for the API and its sign-in.",
+    "PEM certificates to trust for the API and its sign-in, in addition to the system's.",
   ),
-  via: described(optional(text()), "The transport through which the API is reached; straight unless told."),
+  via: described(optional(text()), "The transport to the API; default: a direct connection."),
 });
 
 /** One catalogue of the configuration. */
@@ -101,7 +104,7 @@ export function cataloguesSchema(): Schema<readonly CatalogueSettings[]> {
     for (const [index, { name }] of catalogues.entries()) {
       if (names.has(name)) {
         context.at(index).at("name").report(
-          `must be a name of its own: there is another catalogue "${name}"`,
+          `must be unique: another catalogue is named "${name}"`,
         );
       }
       names.add(name);
@@ -109,7 +112,10 @@ export function cataloguesSchema(): Schema<readonly CatalogueSettings[]> {
   });
 }
 
-/** The catalogue that the environment names, for a machine without configuration; at the address of an option, if any. */
+/**
+ * The catalogue that the environment names, for a machine without a configuration. An option may replace its
+ * URL.
+ */
 export function catalogueOfEnvironment(
   env: (name: string) => string | undefined,
   address?: string,
@@ -135,6 +141,8 @@ export function catalogueOfEnvironment(
   const lines = wrong.map(({ name, message }) => `${name}: ${message}`);
   const names = wrong.map(({ name }) => name);
   throw names.includes(option)
-    ? configError("these options", lines, { hint: "see postern update --help" })
-    : configError("the environment", lines, { hint: `correct it, or: unset ${names.join(" ")}` });
+    ? configError("these options", lines, { hint: "show the options: postern update --help" })
+    : configError("the environment", lines, {
+      hint: `correct the variables, or run: unset ${names.join(" ")}`,
+    });
 }

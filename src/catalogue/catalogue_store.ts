@@ -10,14 +10,14 @@ export interface CatalogueStoreParts {
   readonly clock: Clock;
   readonly files: Files;
   readonly stores: Stores;
-  /** A directory of its own, made if missing: `catalogue` in the place for caches. */
+  /** A dedicated directory, created if missing: `catalogue` in the cache directory. */
   readonly directory: string;
 }
 
-/** The catalogues that are stored, in the order of their names. */
+/** The stored catalogues, sorted by name. */
 export interface StoredCatalogues {
   readonly catalogues: readonly Catalogue[];
-  /** What a person should know of how they were read. */
+  /** Notes for the user about problems during the read. */
   readonly notes: readonly string[];
 }
 
@@ -26,17 +26,17 @@ interface OpenedStore extends Disposable {
   readonly isEmpty: boolean;
 }
 
-/** How long an update waits for another one, and how often it looks, in ms. */
+/** How long an update waits for another one, and how often it checks, in ms. */
 const patience = 30_000;
 const interval = 50;
 
-/** The most bytes of a snapshot: several of the longest catalogues. */
+/** Maximum size of a snapshot in bytes: several large catalogues. */
 const snapshotLimit = 128 * 1024 * 1024;
 
 /**
- * Keeps the catalogues between runs, for as long as nobody removes them. Any number of processes may read and update at
- * once, and be killed: a catalogue is the old one or the new one. A plain copy lies beside the store, for when the
- * store is damaged, of a newer postern, or cannot be opened for writing.
+ * Stores the catalogues between runs until the user removes them. Any number of processes may read and update
+ * concurrently and be killed; a reader always gets a complete catalogue, old or new. A plain copy next to the
+ * store serves when the store is damaged, has a newer format, or cannot be opened for writing.
  */
 export class CatalogueStore {
   readonly #clock: Clock;
@@ -51,24 +51,24 @@ export class CatalogueStore {
     this.#directory = directory;
   }
 
-  /** What is stored; nothing where nothing ever was. */
+  /** Reads all stored catalogues; empty if there never was one. */
   async read(): Promise<StoredCatalogues> {
     if (!await this.#files.info(this.#path)) return { catalogues: await this.#copy() ?? [], notes: [] };
     try {
       const catalogues = await this.#readSettled();
       if (catalogues.length > 0) return { catalogues, notes: [] };
-      // One that was begun anew has nothing before the first update is done, which may have been killed.
+      // A new store is empty until its first update is done, and that update may have been killed.
       return { catalogues: await this.#copy() ?? [], notes: [] };
     } catch (error) {
       const copy = await this.#copy().catch(() => undefined);
       if (!copy) throw withHint(error);
-      // A place that is read-only is nothing to talk about: the copy says the same.
+      // A read-only directory needs no note, because the copy is equal to the store.
       const isRemarkable = error instanceof PosternError && error.detail !== undefined;
-      return { catalogues: copy, notes: isRemarkable ? [`${describe(error)}: its copy is used`] : [] };
+      return { catalogues: copy, notes: isRemarkable ? [`${describe(error)}; postern uses its copy`] : [] };
     }
   }
 
-  /** A store that another process makes in this moment looks damaged until that is done. */
+  /** A store that another process is creating looks damaged for a moment, so read it again under the lock. */
   async #readSettled(): Promise<readonly Catalogue[]> {
     const read = async () => {
       using store = await this.#stores.open(this.#path);
@@ -78,13 +78,13 @@ export class CatalogueStore {
       return await read();
     } catch (error) {
       if (!(error instanceof PosternError) || error.detail !== "damaged") throw error;
-      // Where no lock can be had nobody writes either.
+      // If this process cannot get the lock, no other process of this user writes either.
       using _lock = await this.#lock(new AbortController().signal).catch(() => undefined);
       return await read();
     }
   }
 
-  /** Stores a catalogue in the place of the one of its name. Gives what a person should know of it. */
+  /** Stores a catalogue and replaces the one with its name. Returns notes for the user. */
   put(catalogue: Catalogue, { signal }: { signal: AbortSignal }): Promise<readonly string[]> {
     return this.#change(
       signal,
@@ -93,7 +93,7 @@ export class CatalogueStore {
     );
   }
 
-  /** Forgets a catalogue. */
+  /** Removes a catalogue. */
   remove(name: string, { signal }: { signal: AbortSignal }): Promise<readonly string[]> {
     return this.#change(signal, async (generations, restored) => {
       if (restored.length > 0) await generations.write(restored);
@@ -101,7 +101,7 @@ export class CatalogueStore {
     });
   }
 
-  /** `restored` is what the copy still knows where the store is a new one. */
+  /** `restored` contains the catalogues of the copy if the store is new. */
   async #change(
     signal: AbortSignal,
     work: (generations: Generations, restored: readonly Catalogue[]) => Promise<void>,
@@ -118,12 +118,12 @@ export class CatalogueStore {
     try {
       await this.#files.replace(this.#copyPath, JSON.stringify({ format: storedFormat, catalogues }));
     } catch (error) {
-      notes.push(`${describe(error)}: the copy of the catalogue is an older one`);
+      notes.push(`${describe(error)}; the copy of the catalogue is out of date`);
     }
     return notes;
   }
 
-  /** What killed updates have left of their copies: nobody writes one now but us, who have the lock. */
+  /** Removes unfinished copies of killed updates; only the holder of the lock writes copies. */
   async #sweep(): Promise<void> {
     for (const name of await this.#files.list(this.#directory)) {
       if (/^snapshot\.json\.[0-9a-f]{8}\.tmp$/.test(name)) {
@@ -132,7 +132,10 @@ export class CatalogueStore {
     }
   }
 
-  /** Nothing is lost: what this postern cannot use may be what another one needs, so it is set aside. */
+  /**
+   * Opens the store. Sets an unusable one aside instead of deleting it, because another version of postern
+   * may need it.
+   */
   async #openUsable(notes: string[]): Promise<OpenedStore> {
     try {
       return await this.#open();
@@ -142,7 +145,7 @@ export class CatalogueStore {
       }
       const time = this.#clock.date().toISOString().replace(/\.[0-9]+/, "").replaceAll(/[-:]/g, "");
       const aside = await this.#stores.setAside(this.#path, `${error.detail}-${time}`);
-      notes.push(`${describe(error)}: it is kept as "${aside}", and a new one was begun`);
+      notes.push(`${describe(error)}; postern renamed it to "${aside}" and created a new store`);
     }
     return await this.#open();
   }
@@ -168,9 +171,9 @@ export class CatalogueStore {
       if (this.#clock.now() >= end) {
         throw new PosternError(
           "timeout",
-          "Cannot store the catalogue: another postern has been at it for 30 s",
+          "Cannot store the catalogue: another postern process has locked the store for 30 s",
           {
-            hint: `see which: lsof "${this.#directory}/lock"`,
+            hint: `find the process: lsof "${this.#directory}/lock"`,
           },
         );
       }
@@ -186,7 +189,7 @@ export class CatalogueStore {
     if (value === undefined) throw damagedStore(path, "it is not JSON");
     const { format, catalogues } = isMapping(value) ? value : {};
     if (format === undefined || !Array.isArray(catalogues)) {
-      throw damagedStore(path, "it is no list of catalogues");
+      throw damagedStore(path, "it is not a list of catalogues");
     }
     demandKnownFormat(format, path);
     return catalogues.map((catalogue) => readStoredCatalogue(catalogue, path));
@@ -203,5 +206,5 @@ export class CatalogueStore {
 
 function withHint(error: unknown): unknown {
   if (!(error instanceof PosternError) || error.hint !== undefined) return error;
-  return error.with({ hint: "postern update sets it aside and fetches the catalogue anew" });
+  return error.with({ hint: "fetch the catalogue again, which renames this file first: postern update" });
 }

@@ -1,9 +1,9 @@
 import type { FactWarning } from "../clusters/mod.ts";
 
-/** How many warnings of a catalogue are kept: more than anybody reads, and less than what fills a memory. */
+/** How many warnings of a catalogue are kept, so that an invalid catalogue cannot fill the memory. */
 const mostKept = 1000;
 
-/** The warnings of one reading; of those beyond what anybody reads only the number is kept. */
+/** Collects the warnings of one read; counts those beyond the limit. */
 export class FactWarnings {
   readonly #kept: FactWarning[] = [];
   #more = 0;
@@ -15,6 +15,6 @@ export class FactWarnings {
 
   get all(): readonly FactWarning[] {
     if (this.#more === 0) return this.#kept;
-    return [...this.#kept, { cluster: "and others", message: `${this.#more} more warnings are not kept` }];
+    return [...this.#kept, { cluster: "(others)", message: `${this.#more} more warnings` }];
   }
 }

@@ -8,19 +8,20 @@ const formatKey: StoreKey = ["format"];
 const pointers: StoreKey = ["catalogue"];
 const pieces: StoreKey = ["piece"];
 
-/** What is in force for one catalogue: all pieces of one generation, and how to tell that they are whole. */
+/** Points to the current generation of a catalogue: the number of pieces and their checksum. */
 interface Pointer {
   readonly generation: string;
   readonly pieces: number;
   readonly sha256: string;
 }
 
-/** How often a reader begins again because a writer has swept away what it was reading. */
+/** How often a reader starts again after a writer has removed the generation that it was reading. */
 const mostTries = 10;
 
 /**
- * Catalogues in a store. A value may be 64 KiB and a commit 800 KiB, so each catalogue is written as a generation of
- * pieces beside the old one, and one small value says which generation counts: readers see the old one or the new one.
+ * Catalogues in a store. A value may have 64 KiB and a commit 800 KiB. So each catalogue is written as a new
+ * generation of pieces, and then one small pointer switches to it: readers see the old catalogue or the new
+ * one.
  */
 export class Generations {
   readonly #store: Store;
@@ -31,13 +32,13 @@ export class Generations {
     this.#path = path;
   }
 
-  /** `newer` where a newer postern has written the store. */
+  /** Throws `newer` if a newer postern wrote the store. */
   static async of(store: Store, path: string): Promise<Generations> {
     demandKnownFormat(plain(await store.get(formatKey), path), path);
     return new Generations(store, path);
   }
 
-  /** Every catalogue that counts, by the order of their names. */
+  /** All current catalogues, sorted by name. */
   async read(): Promise<readonly Catalogue[]> {
     for (let tries = 1;; tries++) {
       const catalogues: Catalogue[] = [];
@@ -53,8 +54,8 @@ export class Generations {
   }
 
   /**
-   * Writes catalogues and makes them count, all at once, in the place of those of the same names. Only one process may
-   * write at a time: what no generation needs is removed, also what a killed writer has left.
+   * Writes catalogues and then switches to all of them at once; replaces catalogues with the same names. Only
+   * one process may write at a time. Also removes unused pieces, including those of killed writers.
    */
   async write(catalogues: readonly Catalogue[]): Promise<void> {
     try {
@@ -65,12 +66,12 @@ export class Generations {
       }
       await this.#store.commit(switches);
     } finally {
-      // What fails here fails no update: the next one sweeps as well.
+      // A failed cleanup does not fail the update; the next update cleans up too.
       await this.#sweep().catch(() => {});
     }
   }
 
-  /** Makes a catalogue be gone. */
+  /** Removes a catalogue. */
   async remove(name: string): Promise<void> {
     await this.#store.commit([{ remove: [...pointers, name] }]);
     await this.#sweep();
@@ -93,7 +94,7 @@ export class Generations {
     return { generation, pieces: count, sha256: hexText(await sha256(bytes)) };
   }
 
-  /** Undefined where pieces are missing: then another process has just written a newer generation. */
+  /** Undefined if pieces are missing: another process has just written a newer generation. */
   async #read({ generation, pieces: count, sha256: sum }: Pointer): Promise<Catalogue | undefined> {
     const found = await this.#store.list([...pieces, generation]);
     const parts = found.flatMap(({ value }) => value instanceof Uint8Array ? [value] : []);
@@ -111,7 +112,7 @@ export class Generations {
     if (typeof generation === "string" && typeof pieces === "number" && typeof sha256 === "string") {
       return { generation, pieces, sha256 };
     }
-    throw damagedStore(this.#path, "it does not tell which catalogue counts");
+    throw damagedStore(this.#path, "its pointer to a catalogue is invalid");
   }
 
   async #sweep(): Promise<void> {
@@ -127,7 +128,7 @@ export class Generations {
   }
 }
 
-/** A value as bytes of JSON: objects would be stored in a form that an older runtime cannot read. */
+/** A value as JSON bytes; older runtimes may not read the stored form of objects. */
 function written(value: unknown): Uint8Array<ArrayBuffer> {
   return new TextEncoder().encode(JSON.stringify(value));
 }
@@ -135,6 +136,6 @@ function written(value: unknown): Uint8Array<ArrayBuffer> {
 function plain(value: unknown, path: string): unknown {
   if (!(value instanceof Uint8Array)) return value;
   const read = jsonIn(value);
-  if (read === undefined) throw damagedStore(path, "it holds something that is not JSON");
+  if (read === undefined) throw damagedStore(path, "it contains a value that is not JSON");
   return read;
 }

@@ -6,20 +6,20 @@ import { readClusters } from "./read_clusters.ts";
 
 export interface KharonCacheOptions {
   readonly files: Pick<Files, "info" | "readTextIfThere">;
-  /** kharon's directory in the user's place for caches: `io.vshn.kharon`. */
+  /** kharon's directory in the user's cache directory: `io.vshn.kharon`. */
   readonly directory: string;
-  /** What the catalogue is to be called. */
+  /** The name for the catalogue. */
   readonly name: string;
 }
 
-/** A catalogue that another tool has left. */
+/** A catalogue from the files of another program. */
 export interface ImportedCatalogue {
   readonly catalogue: Catalogue;
   readonly warnings: readonly FactWarning[];
   readonly ignored: readonly string[];
 }
 
-/** What kharon knows: its inventory, and what its mapping says beside that. Undefined where it has left neither. */
+/** Reads kharon's inventory and the mapping next to it. Undefined if neither file exists. */
 export async function readKharonCache(
   { files, directory, name }: KharonCacheOptions,
 ): Promise<ImportedCatalogue | undefined> {
@@ -42,7 +42,7 @@ export async function readKharonCache(
   return { catalogue, warnings, ignored };
 }
 
-/** Reads `inventory.json`: `{ version: 1, clusters: […] }`, the clusters as Lieutenant gives them. */
+/** Reads `inventory.json`: `{ version: 1, clusters: […] }` with the clusters as Lieutenant returns them. */
 function readKharonInventory(content: string, path: string): ReturnType<typeof readClusters> {
   const value = parsed(content, path);
   demandVersion(value["version"], path);
@@ -51,8 +51,8 @@ function readKharonInventory(content: string, path: string): ReturnType<typeof r
 }
 
 /**
- * Reads a mapping of kharon in any of its forms: suffix to jump host alone, or `{ version: 1, mapping: {…} }`, later
- * with a list of suffixes beside it that go direct.
+ * Reads a mapping of kharon in any of its forms: an object of suffix to jump host, or `{ version: 1, mapping:
+ * {…} }`, in later versions with a list of suffixes that go direct.
  */
 export function readKharonMapping(content: string, path: string): SuffixMapping {
   const value = parsed(content, path);
@@ -60,7 +60,7 @@ export function readKharonMapping(content: string, path: string): SuffixMapping 
   demandVersion(value["version"], path);
   const { mapping } = value;
   if (!isMapping(mapping)) throw unreadable(path, "it has no mapping");
-  // How the list is called is not known; there is no other one.
+  // The key of the direct list is unknown, but the file contains no other list.
   const direct = Object.values(value).filter((part) => Array.isArray(part)).flat();
   return {
     jumphosts: jumphostsOf(mapping, path),
@@ -82,7 +82,7 @@ function parsed(content: string, path: string): Readonly<Record<string, unknown>
 function demandVersion(version: unknown, path: string): void {
   if (version === 1) return;
   const found = version === undefined ? "no version" : `version ${JSON.stringify(version).slice(0, 20)}`;
-  throw unreadable(path, `it has ${found}, and only version 1 is known`);
+  throw unreadable(path, `it has ${found}; postern reads only version 1`);
 }
 
 function jumphostsOf(
@@ -100,6 +100,6 @@ function jumphostsOf(
 function unreadable(path: string, why: string, cause?: unknown): PosternError {
   return new PosternError("config", `Cannot read "${path}": ${why}`, {
     cause,
-    hint: "let kharon write it anew: kharon update",
+    hint: "write the file again: kharon update",
   });
 }

@@ -6,22 +6,22 @@ import { type HttpAnswer, type HttpClient, jsonBody, placeOf } from "../http/mod
 import { TokenRefusal } from "../signin/mod.ts";
 import { readClusters } from "./read_clusters.ts";
 
-/** The most bytes of a list of clusters. */
+/** Maximum size of a list of clusters in bytes. */
 export const longestCatalogue = 10 * 1024 * 1024;
 
-/** What a Lieutenant API says of itself to anybody. */
+/** The public description of a Lieutenant API. */
 export interface LieutenantInfo {
   readonly apiVersion: string;
-  /** Where to sign in; absent where nobody has told it. */
+  /** Where to sign in; absent if the API's operator has not configured it. */
   readonly oidc?: { readonly clientId: string; readonly discoveryUrl: string };
 }
 
 export interface CatalogueRequest {
   /** The name of the catalogue in the configuration. */
   readonly name: string;
-  /** The address of the API. */
+  /** The URL of the API. */
   readonly lieutenant: URL;
-  /** Only the clusters of this tenant. */
+  /** Fetch only the clusters of this tenant. */
   readonly tenant?: string;
   /** The bearer token. */
   readonly token: string;
@@ -32,38 +32,38 @@ export interface CatalogueParts {
   readonly client: HttpClient;
 }
 
-/** A catalogue as it came, and what of it could not be used. */
+/** A fetched catalogue, with warnings about its unusable parts. */
 export interface FetchedCatalogue {
   readonly catalogue: Catalogue;
   readonly warnings: readonly FactWarning[];
-  /** The ids of clusters that ask not to be listed. */
+  /** The ids of clusters with the fact `kharonIgnore`. */
   readonly ignored: readonly string[];
 }
 
-/** What a Lieutenant API says of itself; needs no token. */
+/** Fetches the public description of a Lieutenant API; needs no token. */
 export async function discoverLieutenant(
   lieutenant: URL,
   { client }: Pick<CatalogueParts, "client">,
   { signal }: { signal: AbortSignal },
 ): Promise<LieutenantInfo> {
   const url = below(lieutenant, "");
-  const what = `what ${placeOf(url)} says of itself`;
+  const what = `the API description of ${placeOf(url)}`;
   const value = jsonOf(await client.ask({ url, redirects: 3 }, { signal }), what);
   const { apiVersion, oidc } = isMapping(value) ? value : {};
-  if (typeof apiVersion !== "string") throw notLieutenant(what, "it says no apiVersion");
+  if (typeof apiVersion !== "string") throw notLieutenant(what, "it has no apiVersion");
   if (oidc === undefined || oidc === null) return { apiVersion };
   const { clientId, discoveryUrl } = isMapping(oidc) ? oidc : {};
   const isUrl = typeof discoveryUrl === "string" && /^https?:\/\//i.test(discoveryUrl) &&
     URL.canParse(discoveryUrl);
   if (typeof clientId !== "string" || clientId === "" || !isUrl) {
-    throw notLieutenant(what, "its oidc has no clientId, or no discoveryUrl that is a URL");
+    throw notLieutenant(what, "its oidc lacks a clientId or a valid discoveryUrl");
   }
   return { apiVersion, oidc: { clientId, discoveryUrl } };
 }
 
 /**
- * All clusters that a token may see. Where the token is not good any more the failure is `auth`: a sign-in helps.
- * `not_allowed` is a good token of somebody who may not.
+ * Fetches all clusters that a token may see. Throws `auth` if the token is no longer valid and a sign-in
+ * would help, and `not_allowed` if a valid token lacks the right.
  */
 export async function fetchCatalogue(
   { name, lieutenant, tenant, token }: CatalogueRequest,
@@ -75,7 +75,7 @@ export async function fetchCatalogue(
   if (tenant !== undefined) url.searchParams.set("tenant", tenant);
   demandSafe(url, token, what);
   const answer = await client.ask(
-    // The word is compared letter by letter there.
+    // Lieutenant compares the word "Bearer" case-sensitively.
     { url, fields: [["Authorization", `Bearer ${token}`]], limit: longestCatalogue },
     { signal },
   );
@@ -95,36 +95,41 @@ function below(lieutenant: URL, path: string): URL {
   return url;
 }
 
-/** Whoever reads the token on its way is signed in as us. */
+/** Refuses to send a token without TLS: an eavesdropper could sign in with it. */
 function demandSafe(url: URL, token: string, what: string): void {
   if (!/^[\x21-\x7e]+$/.test(token)) {
-    throw new TokenRefusal(`Cannot read ${what}: the token is not one word`);
+    throw new TokenRefusal(`Cannot read ${what}: the token is not a single word`);
   }
   if (url.protocol === "https:" || isLoopbackHost(url.hostname)) return;
-  throw new PosternError("not_allowed", `Cannot read ${what}: a token is never sent without TLS`, {
-    hint: "write the address with https://",
+  throw new PosternError("not_allowed", `Cannot read ${what}: postern sends tokens only over TLS`, {
+    hint: "change the URL to https://",
   });
 }
 
 function jsonOf(answer: HttpAnswer, what: string): unknown {
   if (answer.status < 200 || answer.status > 299) throw failureOf(answer, what);
   if (/^\s*</.test(new TextDecoder().decode(answer.body))) {
-    throw notLieutenant(what, "it answered a web page");
+    throw notLieutenant(what, "the server returned a web page");
   }
   return jsonBody(answer.body, `Cannot read ${what}`);
 }
 
 function notLieutenant(what: string, why: string): PosternError {
   return new PosternError("protocol", `Cannot read ${what}: ${why}`, {
-    hint: "check that it is the address of the Lieutenant API, and that no sign-in page stands in between",
+    hint: "check that the URL is that of the Lieutenant API, and that no sign-in page protects it",
   });
 }
 
-/** What Lieutenant 0.12 was seen to answer: 400 without a usable token, 401 or 500 for one that is not good any more. */
+/**
+ * The error for a response. Lieutenant 0.12 returns 400 without a usable token, and 401 or 500 for an expired
+ * one.
+ */
 function failureOf(answer: HttpAnswer, what: string): PosternError {
   const { status, fields } = answer;
   const reason = reasonOf(answer);
-  const says = reason === undefined ? `it answered ${status}` : `it answered ${status}: ${reason}`;
+  const says = reason === undefined
+    ? `the server returned ${status}`
+    : `the server returned ${status}: ${reason}`;
   const failure = (code: "config" | "not_allowed" | "protocol" | "unreachable", hint: string) =>
     new PosternError(code, `Cannot read ${what}: ${says}`, {
       hint,
@@ -133,21 +138,23 @@ function failureOf(answer: HttpAnswer, what: string): PosternError {
   const isRefused = status === 401 || (status === 500 && /\bUnauthorized\b/.test(reason ?? "")) ||
     (status === 400 && /\bjwt\b/i.test(reason ?? ""));
   if (isRefused) return new TokenRefusal(`Cannot read ${what}: ${says}`);
-  if (status === 403) return failure("not_allowed", "ask whoever runs it to let your account list clusters");
+  if (status === 403) {
+    return failure("not_allowed", "ask the API's administrator to let your account list clusters");
+  }
   if (status >= 300 && status < 400) {
     const to = URL.parse(fields.get("location") ?? "", answer.url.href);
-    return failure("config", to ? `it leads to ${placeOf(to)}: write that address` : "check its address");
+    return failure("config", to ? `change the URL to ${placeOf(to)}, where it redirects` : "check the URL");
   }
-  if (status === 404) return failure("config", "check that it is the address of the Lieutenant API");
+  if (status === 404) return failure("config", "check that the URL is that of the Lieutenant API");
   if (status >= 500 || status === 429) {
-    return failure("unreachable", "try again later: what was stored is still there");
+    return failure("unreachable", "try again later; the stored catalogue is unchanged");
   }
-  return failure("protocol", "check that it is the address of the Lieutenant API");
+  return failure("protocol", "check that the URL is that of the Lieutenant API");
 }
 
-/** What it says went wrong, on one line; undefined where it does not say it as it should. */
+/** The error message of a response, on one line; undefined if the body does not contain one. */
 function reasonOf({ body }: HttpAnswer): string | undefined {
-  // Of a web page, or of nothing, the status has to do.
+  // For a web page or an empty body, the status must be enough.
   const value = jsonIn(body);
   const reason = isMapping(value) ? value["reason"] ?? value["message"] : undefined;
   if (typeof reason !== "string" || reason === "") return undefined;

@@ -3,27 +3,30 @@ import { PosternError } from "../words/mod.ts";
 import { type Cluster, type Facts, type FactWarning, shownText } from "../clusters/mod.ts";
 import { FactWarnings } from "./fact_warnings.ts";
 
-/** The clusters of a list, and what of it could not be used. */
+/** The clusters of a list, with warnings about its unusable parts. */
 export interface ReadClusters {
   readonly clusters: readonly Cluster[];
   readonly warnings: readonly FactWarning[];
-  /** The ids of those that ask not to be listed (`kharonIgnore`). */
+  /** The ids of clusters with the fact `kharonIgnore`, which must not be listed. */
   readonly ignored: readonly string[];
 }
 
-/** A name in Kubernetes (RFC 1123), in either case: ids become names of files, contexts and arguments. */
+/**
+ * A Kubernetes name (RFC 1123) in upper or lower case, because ids become file names, contexts and arguments.
+ */
 const idForm = /^[A-Za-z0-9](?:[A-Za-z0-9.-]{0,251}[A-Za-z0-9])?$/;
 
-/** Nobody nests facts; what is deeper than this cannot be written down again safely. */
+/** Maximum nesting of facts; real facts are flat, and deeper values cannot be serialized safely. */
 const deepest = 20;
 
 /**
- * Reads what `GET /clusters` answers. Only what is known is taken over: `installURL` and the like hold tokens. What is
- * wrong with one cluster costs that cluster or fact; only something that is no list at all is `protocol`.
+ * Reads the response of `GET /clusters`. Keeps only known fields, because fields such as `installURL` contain
+ * tokens. An invalid cluster or fact is left out with a warning; only a response that is not a list throws
+ * `protocol`.
  */
 export function readClusters(value: unknown): ReadClusters {
   if (!Array.isArray(value)) {
-    throw new PosternError("protocol", "Cannot read the clusters: the answer is not a list");
+    throw new PosternError("protocol", "Cannot read the clusters: the response is not a list");
   }
   const clusters = new Map<string, Cluster>();
   const warnings = new FactWarnings();
@@ -43,7 +46,7 @@ export function readClusters(value: unknown): ReadClusters {
       continue;
     }
     if (clusters.has(id)) {
-      warn(id, "is there twice: the first one counts");
+      warn(id, "is listed twice: the first entry counts");
       continue;
     }
     const cluster: Cluster = {
@@ -62,18 +65,18 @@ export function readClusters(value: unknown): ReadClusters {
 function readFacts(value: unknown, warn: (message: string, fact?: string) => void): Facts {
   if (value === undefined || value === null) return {};
   if (!isMapping(value)) {
-    warn("its facts are left out: they are not an object");
+    warn("its facts are left out: the value is not an object");
     return {};
   }
   const names = Object.keys(value);
   const kept = names.filter((name) => {
-    // It lets whoever has it install a cluster.
+    // This URL allows its holder to install a cluster.
     if (name.length === 10 && name.toLowerCase() === "installurl") return false;
     if (!isDeeper(value[name], deepest)) return true;
     warn("is left out: it is nested too deeply", shownName(name));
     return false;
   });
-  // With thousands of clusters to be read before each kubectl, what is as it should be is not made anew.
+  // Reuse valid objects: every kubectl call may read thousands of clusters first.
   return kept.length === names.length ? value : Object.fromEntries(kept.map((name) => [name, value[name]]));
 }
 
@@ -82,13 +85,13 @@ function isDeeper(value: unknown, levels: number): boolean {
   return levels === 0 || Object.values(value).some((part) => isDeeper(part, levels - 1));
 }
 
-/** Whether a flag that is written in any way means yes. */
+/** Whether a flag, in any notation, means yes. */
 function isSet(fact: unknown): boolean {
   if (typeof fact === "string") return !["", "false", "no", "0"].includes(fact.trim().toLowerCase());
   return Boolean(fact);
 }
 
-/** A text of somebody else's, without what could write over a terminal; undefined for anything else. */
+/** A foreign text without terminal control characters; undefined for any other value. */
 function printable(value: unknown): string | undefined {
   if (typeof value !== "string") return undefined;
   const text = value.replace(/[\p{C}\p{Zl}\p{Zp}]/gu, " ").trim().slice(0, 200);

@@ -3,10 +3,10 @@ import { PosternError } from "../words/mod.ts";
 import type { Catalogue, SuffixMapping } from "../clusters/mod.ts";
 import { readClusters } from "./read_clusters.ts";
 
-/** The form in which catalogues are stored; a larger number is that of a newer postern. */
+/** The format of stored catalogues; a newer postern increments it. */
 export const storedFormat = 1;
 
-/** Reads a catalogue as it was stored by `JSON.stringify`; `damaged` where it is none. */
+/** Reads a catalogue that was stored with `JSON.stringify`; throws `damaged` for any other value. */
 export function readStoredCatalogue(value: unknown, path: string): Catalogue {
   if (isMapping(value)) {
     const { name, source, fetched, clusters, mapping } = value;
@@ -22,20 +22,20 @@ export function readStoredCatalogue(value: unknown, path: string): Catalogue {
       };
     }
   }
-  throw damagedStore(path, "it holds something that is no catalogue");
+  throw damagedStore(path, "it contains a value that is not a catalogue");
 }
 
-/** Refuses what a newer postern has stored. */
+/** Throws if a newer postern stored the value. */
 export function demandKnownFormat(format: unknown, path: string): void {
   if (format === undefined || format === storedFormat) return;
-  if (typeof format !== "number") throw damagedStore(path, "it does not tell its format");
-  throw new PosternError("config", `Cannot use "${path}": it is of a newer postern (format ${format})`, {
+  if (typeof format !== "number") throw damagedStore(path, "its format is missing");
+  throw new PosternError("config", `Cannot use "${path}": a newer postern wrote it (format ${format})`, {
     detail: "newer",
-    hint: "use the newer postern, or begin anew with this one: postern update",
+    hint: "use the newer postern, or fetch the catalogue again with this one: postern update",
   });
 }
 
-/** A store that cannot be read any more. */
+/** The error for an unreadable store. */
 export function damagedStore(path: string, why: string): PosternError {
   return new PosternError("config", `Cannot use "${path}": it is damaged: ${why}`, { detail: "damaged" });
 }

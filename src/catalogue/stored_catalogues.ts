@@ -4,8 +4,8 @@ import { CatalogueStore, type StoredCatalogues } from "./catalogue_store.ts";
 import { readKharonCache } from "./kharon_cache.ts";
 
 /**
- * The catalogues that are stored on this machine, whoever can be reached now; where there is none, what kharon has
- * left. `config` where neither is there.
+ * The catalogues stored on this machine, without network requests; if there are none, kharon's files. Throws
+ * `config` if there is neither.
  */
 export async function storedCatalogues(
   { clock, files, stores, places }: Pick<World, "clock" | "files" | "stores" | "places">,
@@ -16,14 +16,14 @@ export async function storedCatalogues(
   const directory = `${directoryOf(places.cache)}/io.vshn.kharon`;
   const imported = await readKharonCache({ files, directory, name: "kharon" });
   if (!imported || imported.catalogue.clusters.length === 0) {
-    throw new PosternError("config", "Cannot tell which clusters there are: no catalogue is stored", {
+    throw new PosternError("config", "Cannot list the clusters: no catalogue is stored", {
       detail: "no_catalogue",
-      hint: "fetch it: postern update",
+      hint: "fetch the catalogue: postern update",
     });
   }
   const { catalogue } = imported;
   return {
     catalogues: [catalogue],
-    notes: [...notes, `no catalogue of our own is stored: "${catalogue.source}" is used`],
+    notes: [...notes, `postern has stored no catalogue and uses "${catalogue.source}"`],
   };
 }

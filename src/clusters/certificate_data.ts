@@ -1,7 +1,10 @@
-/** The most characters that somebody's certificates may have. */
+/** Maximum length of a text with certificates, in characters. */
 const longest = 1_000_000;
 
-/** Certificates in base64, as a kubeconfig has them, of PEM or of base64 of it; undefined where there are none. */
+/**
+ * Certificates in the base64 form of a kubeconfig, from PEM or base64-encoded PEM; undefined if there are
+ * none.
+ */
 export function certificateData(written: unknown): string | undefined {
   if (typeof written !== "string" || written.length > longest) return undefined;
   const blocks = written.match(new RegExp(pemOf("CERTIFICATE"), "g"));
@@ -10,13 +13,13 @@ export function certificateData(written: unknown): string | undefined {
   return isPemIn(data, "CERTIFICATE") ? data : undefined;
 }
 
-/** Whether a text is the base64 form of PEM blocks of a kind. */
+/** Whether a text is base64-encoded PEM of a kind. */
 export function isPemIn(data: string, kind: string): boolean {
   if (data.length > longest || !/^[A-Za-z0-9+/]+={0,2}$/.test(data)) return false;
   try {
     return new RegExp(pemOf(kind)).test(atob(data));
   } catch {
-    // Not a whole number of bytes.
+    // The length is not valid base64.
     return false;
   }
 }

@@ -1,27 +1,27 @@
 import { isLoopbackHost } from "../words/mod.ts";
 import { type Cluster, factOf } from "./cluster.ts";
 
-/** Where programs of a person reach a cluster. */
+/** The addresses of a cluster for its users. */
 export interface ClusterAddresses {
-  /** The API server; absent where no fact has a usable one. */
+  /** The API server; absent if no fact contains a valid URL. */
   readonly api?: URL;
-  /** Of what kind the cluster is, by the fact that has its API. */
+  /** The cluster's platform, derived from the fact that contains its API. */
   readonly platform?: Platform;
   readonly console?: URL;
-  /** The ssh Host it is behind, as written. */
+  /** The ssh Host through which the cluster is reached, as written. */
   readonly jumphost?: string;
 }
 
-/** What clusters are made with, as far as it matters for signing in. */
+/** The platforms that matter for the sign-in. */
 export type Platform = "openshift" | "talos";
 
-/** The facts that hold the address of the API server; the first one that is usable counts. */
+/** The facts with the API server's URL; the first valid one counts. */
 const apiFacts: readonly (readonly [fact: string, platform: Platform])[] = [
   ["openshiftApiURL", "openshift"],
   ["talosApiURL", "talos"],
 ];
 
-/** What a cluster's facts say of where it is. */
+/** Extracts a cluster's addresses from its facts. */
 export function addressesOf(cluster: Cluster): ClusterAddresses {
   const [found] = apiFacts.flatMap(([fact, platform]) => {
     const api = secureUrl(factOf(cluster, fact));
@@ -36,19 +36,19 @@ export function addressesOf(cluster: Cluster): ClusterAddresses {
   };
 }
 
-/** A text that is not empty; undefined for anything else. */
+/** A non-empty text; undefined for any other value. */
 export function textOf(value: unknown): string | undefined {
   const text = typeof value === "string" ? value.trim() : "";
   return text === "" ? undefined : text;
 }
 
-/** A web address to which credentials may be sent: never in the clear, and without a password of its own. */
+/** A URL that may receive credentials: encrypted or local, and without a password in it. */
 function secureUrl(value: unknown): URL | undefined {
   const url = URL.parse(textOf(value)?.slice(0, 2000) ?? "");
   return url && mayHaveCredentials(url) ? url : undefined;
 }
 
-/** Whether credentials may be sent to a web address. */
+/** Whether a URL may receive credentials. */
 export function mayHaveCredentials({ protocol, username, password, hostname }: URL): boolean {
   if (username !== "" || password !== "") return false;
   const isLocal = isLoopbackHost(hostname);

@@ -2,13 +2,13 @@ import type { Catalogue, Cluster } from "./cluster.ts";
 
 /** A cluster of any catalogue. */
 export interface KnownCluster {
-  /** Its id; with its catalogue in front (`main/c-x`) where another catalogue has a cluster of the same id. */
+  /** The cluster's id; preceded by the catalogue (`main/c-x`) if two catalogues contain that id. */
   readonly name: string;
   readonly catalogue: Catalogue;
   readonly cluster: Cluster;
 }
 
-/** All clusters of some catalogues, each under a name of its own, in the order of the catalogues. */
+/** All clusters of several catalogues with unique names, in the order of the catalogues. */
 export function knownClusters(catalogues: readonly Catalogue[]): KnownCluster[] {
   const counts = new Map<string, number>();
   for (const { clusters } of catalogues) {

@@ -6,19 +6,19 @@ import { addressesOf } from "./cluster_facts.ts";
 import type { KnownCluster } from "./known_clusters.ts";
 import { parseSelector } from "./selector.ts";
 
-/** Which clusters are meant; all of them where nothing is said. */
+/** Selects clusters; an empty choice selects all. */
 export interface ClusterChoice {
-  /** A part of a name, or with `*` and `?` a whole one; one that matches is enough. */
+  /** Each is a part of a name, or with `*` and `?` a pattern for the whole name. One match is enough. */
   readonly patterns?: readonly string[];
   readonly exclude?: readonly string[];
-  /** Label selectors over the facts, all of which must hold. */
+  /** Label selectors over the facts; all must match. */
   readonly selectors?: readonly string[];
 }
 
 /** How many candidates of an ambiguous name are listed. */
 const mostListed = 10;
 
-/** The clusters that are meant, in their order. */
+/** The selected clusters, in their original order. */
 export function selectClusters(
   clusters: readonly KnownCluster[],
   { patterns = [], exclude = [], selectors = [] }: ClusterChoice,
@@ -34,15 +34,15 @@ export function selectClusters(
 }
 
 /**
- * The one cluster that a person means: by its name, its display name or the address of its API, or by a part of one of
- * these that no other cluster has. What is meant exactly goes before what is meant in part.
+ * Finds one cluster by its name, display name or API address, or by a unique part of one of these. An exact
+ * match takes precedence.
  */
 export function findCluster(clusters: readonly KnownCluster[], name: string): KnownCluster {
   const wanted = name.trim().toLowerCase();
   const shown = name.slice(0, 100);
   if (wanted === "") {
-    throw new PosternError("usage", "Cannot tell which cluster is meant: the name is empty", {
-      hint: "see which there are: postern clusters",
+    throw new PosternError("usage", "Cannot find the cluster: the name is empty", {
+      hint: "list the clusters: postern clusters",
     });
   }
   const url = URL.parse(wanted);
@@ -59,8 +59,8 @@ export function findCluster(clusters: readonly KnownCluster[], name: string): Kn
     if (found) throw ambiguous(shown, [found, ...others]);
   }
   const meant = closest(wanted, clusters.map((known) => known.name));
-  throw new PosternError("usage", `Cannot find the cluster "${shown}": no cluster is called so`, {
-    hint: meant === undefined ? "see them all: postern clusters" : `did you mean ${meant}?`,
+  throw new PosternError("usage", `Cannot find the cluster "${shown}": no cluster has this name`, {
+    hint: meant === undefined ? "list the clusters: postern clusters" : `did you mean ${meant}?`,
   });
 }
 
@@ -69,8 +69,8 @@ function ambiguous(name: string, found: readonly KnownCluster[]): PosternError {
   const more = found.length > mostListed ? ` and ${found.length - mostListed} more` : "";
   return new PosternError(
     "usage",
-    `Cannot tell which cluster "${name}" is: it may be ${names.join(", ")}${more}`,
-    { hint: "write more of the name" },
+    `Cannot choose a cluster: "${name}" matches ${names.join(", ")}${more}`,
+    { hint: "type more of the name" },
   );
 }
 
@@ -89,7 +89,7 @@ function textsOf({ name, cluster }: KnownCluster): readonly string[] {
   );
 }
 
-/** Facts are any JSON; as labels they are what a person would write for them. */
+/** A fact as a label: the text that a user would write for its JSON value. */
 function labelOf(cluster: Cluster, name: string): string | undefined {
   const own = name === "id" || name === "tenant" ? cluster[name] : undefined;
   const fact = factOf(cluster, name) ?? own;

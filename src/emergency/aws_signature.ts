@@ -1,12 +1,12 @@
 import { hexText, sha256 } from "../core/mod.ts";
 
-/** A request as AWS Signature Version 4 sees it. */
+/** The parts of a request that AWS Signature Version 4 signs. */
 export interface SignableRequest {
   readonly method: string;
-  /** As it is sent: each part encoded by `encodeAws`. */
+  /** The path as sent, with each part encoded by `encodeAws`. */
   readonly path: string;
   readonly query?: Iterable<readonly [name: string, value: string]>;
-  /** The fields that are signed; `Host` is one of them. */
+  /** The signed fields; must include `Host`. */
   readonly fields: Iterable<readonly [name: string, value: string]>;
   /** SHA-256 of the body, in hex. */
   readonly bodyHash: string;
@@ -16,13 +16,13 @@ export interface SigningKey {
   readonly accessKey: string;
   readonly secretKey: string;
   readonly region: string;
-  /** `s3` for us. */
+  /** `s3` in postern. */
   readonly service: string;
-  /** `20130524T000000Z`, as `amzDate` writes it. */
+  /** `20130524T000000Z`, as `amzDate` formats it. */
   readonly date: string;
 }
 
-/** SHA-256 of nothing, in hex: the hash of a body that is not there. */
+/** SHA-256 of an empty body, in hex. */
 export const emptyHash = "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855";
 
 /** The field `Authorization` of a request (AWS Signature Version 4, "Authorization header"). */
@@ -35,12 +35,14 @@ export async function awsAuthorization(request: SignableRequest, key: SigningKey
   return `AWS4-HMAC-SHA256 Credential=${accessKey}/${scope}, SignedHeaders=${signed}, Signature=${signature}`;
 }
 
-/** A moment as AWS writes it. */
+/** A time in AWS format. */
 export function amzDate(date: Date): string {
   return date.toISOString().replace(/[-:]|\.\d{3}/g, "");
 }
 
-/** A part of a path, or a name or value of a query: everything is escaped but letters, digits and `-._~`. */
+/**
+ * Encodes a path segment, or a name or value of a query; only letters, digits and `-._~` stay as they are.
+ */
 export function encodeAws(text: string): string {
   return encodeURIComponent(text).replace(
     /[!'()*]/g,

@@ -17,12 +17,12 @@ import { emergencyObjectName } from "./emergency_object.ts";
 import { bucketName } from "./emergency_settings.ts";
 import type { Bucket } from "./s3_object.ts";
 
-/** A bucket of a list, which may call its objects in a way of its own. */
+/** A bucket of a list, with its own scheme for object names. */
 export interface ListedBucket extends Bucket {
   readonly objectName: (clusterId: string) => Promise<string>;
 }
 
-/** The buckets that can be asked, and what is wrong with the others. */
+/** The usable buckets, and the problems of the others. */
 export interface BucketList {
   readonly buckets: readonly ListedBucket[];
   readonly problems: readonly string[];
@@ -30,17 +30,16 @@ export interface BucketList {
 
 type NamePart = (clusterId: string) => Promise<string>;
 
-/** How many buckets are asked. */
+/** Maximum number of buckets in a list. */
 const mostBuckets = 100;
 
 const word = () =>
-  refine(secret(), (value) => /^[\x21-\x7e]{1,512}$/.test(value) ? undefined : "must be one word");
+  refine(secret(), (value) => /^[\x21-\x7e]{1,512}$/.test(value) ? undefined : "must be a single word");
 
 const fields = {
   endpoint: refine(
-    text({ describe: "a host, with a port where it has another one" }),
-    (endpoint) =>
-      endpointOf(endpoint, true) ? undefined : "must be a host, with a port where it has another one",
+    text({ describe: "a host, optionally with a port" }),
+    (endpoint) => endpointOf(endpoint, true) ? undefined : "must be a host, optionally with a port",
   ),
   bucket: bucketName(),
   accessKeyId: word(),
@@ -53,14 +52,17 @@ const fields = {
       (template) =>
         namePartsOf(template)
           ? undefined
-          : "must have .ClusterId, with | sha256sum or without, and no other words",
+          : "must contain .ClusterId, optionally with | sha256sum, and no other template code",
     ),
   ),
 };
 
 const schema = record(fields);
 
-/** Reads the list as the tools write it that fill it: YAML with `buckets`. No message repeats a value. */
+/**
+ * Reads the bucket list in the YAML form of the tools that write it, with the key `buckets`. No message
+ * repeats a value.
+ */
 export async function readBucketList(yaml: string): Promise<BucketList> {
   const { value, problems: faults } = await parseDocument(yaml, { name: "the list" });
   const list = isMapping(value) ? value.buckets : undefined;
@@ -72,7 +74,7 @@ export async function readBucketList(yaml: string): Promise<BucketList> {
     const context = rootContext({ base: "/" });
     const bucket = schema.parse(knownPart(written), context.at("buckets").at(index));
     const wrong = context.problems.filter(isError).map(({ path, message }) =>
-      // A value under the wrong key may be a secret.
+      // A value under a wrong key may be secret.
       `${formatPath(path)} ${message.replace(/: current value.*/s, "")}`
     );
     problems.push(...wrong);
@@ -82,7 +84,7 @@ export async function readBucketList(yaml: string): Promise<BucketList> {
   return { buckets, problems };
 }
 
-/** What is known of a bucket: the tools that write it may add keys of their own. */
+/** The known fields of a bucket; the tools may add further keys. */
 function knownPart(written: unknown): unknown {
   if (!isMapping(written)) return written;
   return Object.fromEntries(Object.entries(written).filter(([key]) => Object.hasOwn(fields, key)));
@@ -94,7 +96,7 @@ function listed(
   >,
 ): ListedBucket {
   const url = endpointOf(endpoint, insecure);
-  if (!url) throw unusable("an endpoint is no host");
+  if (!url) throw unusable("an endpoint is not a host");
   const parts = more.objectNameTemplate === undefined ? undefined : namePartsOf(more.objectNameTemplate);
   return {
     endpoint: url,
@@ -108,20 +110,20 @@ function listed(
   };
 }
 
-/** A host, with a port or without, as an address: the scheme is said elsewhere. */
+/** A URL from a host with an optional port; another key sets the scheme. */
 function endpointOf(endpoint: string, insecure: boolean): URL | undefined {
   const host = endpoint.replace(/^https?:\/\//, "").replace(/\/$/, "");
   if (!/^(?:[A-Za-z0-9.-]+|\[[0-9A-Fa-f:]+\])(?::[0-9]{1,5})?$/.test(host)) return undefined;
   return URL.parse(`${insecure ? "http" : "https"}://${host}`) ?? undefined;
 }
 
-/** The words in which the name of an object may be put together. */
+/** The expressions that the template of an object name may use. */
 const knownWords: Readonly<Record<string, NamePart>> = {
   "{{ClusterId|sha256sum}}": sha256Hex,
   "{{ClusterId}}": (clusterId) => Promise.resolve(clusterId),
 };
 
-/** A template of Go as far as names of objects need it; undefined where it says more. */
+/** Parses the subset of Go templates that object names need; undefined for any other template. */
 function namePartsOf(template: string): readonly NamePart[] | undefined {
   const parts: NamePart[] = [];
   for (const part of template.split(/(\{\{.*?\}\})/)) {
@@ -137,6 +139,6 @@ function namePartsOf(template: string): readonly NamePart[] | undefined {
 
 function unusable(why: string): PosternError {
   return new PosternError("config", `Cannot use the list of buckets in Passbolt: ${why}`, {
-    hint: "it is the password of the resource",
+    hint: "check the password of the resource, which contains the list",
   });
 }

@@ -10,19 +10,21 @@ import {
 import { addressesOf, certificateData, type Cluster, shownText } from "../clusters/mod.ts";
 
 export interface EmergencyKubeconfigOptions {
-  /** The cluster's name, for the names inside and for messages. */
+  /** The cluster's name, for the entries and for messages. */
   readonly name: string;
-  /** What is known of it; nothing where no catalogue is there. */
+  /** The cluster in the catalogue, if there is a catalogue. */
   readonly cluster?: Cluster | undefined;
-  /** The door. */
+  /** The proxy of the instance. */
   readonly proxyUrl: string;
-  /** The programs that the kubeconfig may have started. */
+  /** The programs that the kubeconfig may start. */
   readonly allowExec: readonly string[];
-  /** The authority that an API server had when it was first used, where its owner wanted that; PEM. */
+  /**
+   * The certificate authority that the API server had on first use, in PEM, if the user chose to trust it.
+   */
   readonly authorityOf: (api: URL) => Promise<string | undefined>;
 }
 
-/** What was decrypted, before it is put together. */
+/** The decrypted content, before it becomes a kubeconfig. */
 interface Parts {
   readonly cluster: Omit<KubeconfigCluster, "proxy-url">;
   readonly user: AuthInfo;
@@ -31,8 +33,9 @@ interface Parts {
 }
 
 /**
- * The kubeconfig of what was decrypted: of its current context where it is a kubeconfig, or of a bearer token alone.
- * It goes through the door, and its names never meet those of the cluster's usual kubeconfig.
+ * Builds a kubeconfig from decrypted credentials: the current context of a kubeconfig, or a bearer token. It
+ * connects through the instance's proxy, and its entry names differ from those of the cluster's usual
+ * kubeconfig.
  */
 export async function emergencyKubeconfig(
   text: string,
@@ -65,7 +68,7 @@ export async function emergencyKubeconfig(
 async function partsOfToken(token: string, options: EmergencyKubeconfigOptions): Promise<Parts> {
   const api = options.cluster && addressesOf(options.cluster).api;
   if (!api) {
-    throw unusable(options, "they are a token, and no fact has the address of its API", {
+    throw unusable(options, "they are a token, but no fact contains the URL of its API", {
       hint: "fetch the catalogue: postern update",
     });
   }
@@ -83,13 +86,13 @@ async function partsOfToken(token: string, options: EmergencyKubeconfigOptions):
 async function partsOfKubeconfig(text: string, options: EmergencyKubeconfigOptions): Promise<Parts> {
   const { value, problems } = await parseDocument(text, { name: "kubeconfig" });
   if (problems.length > 0 || !isMapping(value)) {
-    throw unusable(options, "they are no kubeconfig and no token");
+    throw unusable(options, "they are neither a kubeconfig nor a token");
   }
   const contexts = named(value.contexts, "context");
   const current = value["current-context"];
   const [only] = contexts;
   const chosen = contexts.find(({ name }) => name === current) ?? (contexts.length === 1 ? only : undefined);
-  if (!chosen) throw unusable(options, "their kubeconfig does not say which of its contexts is meant");
+  if (!chosen) throw unusable(options, "their kubeconfig has several contexts and no current-context");
   const { cluster, user, namespace } = chosen.value;
   const foundCluster = named(value.clusters, "cluster").find(({ name }) => name === cluster);
   const foundUser = named(value.users, "user").find(({ name }) => name === user);
@@ -100,10 +103,10 @@ async function partsOfKubeconfig(text: string, options: EmergencyKubeconfigOptio
   if ("problems" in read) {
     throw new PosternError(
       "not_allowed",
-      `Cannot use the emergency credentials of ${options.name}: their user cannot be used: ${
+      `Cannot use the emergency credentials of ${options.name}: their user is invalid: ${
         read.problems.join("; ")
       }`,
-      { hint: "allowExec of the catalogue names the programs that may be started" },
+      { hint: "add the program to allowExec of the catalogue" },
     );
   }
   const ofCluster = await clusterOf(foundCluster.value, options);
@@ -114,12 +117,12 @@ async function partsOfKubeconfig(text: string, options: EmergencyKubeconfigOptio
     ...(typeof namespace === "string" && /^[a-z0-9-]{1,63}$/.test(namespace) && { namespace }),
     notes: [
       ...ofCluster.notes,
-      ...(left > 0 ? [`contexts besides the current one are left out: ${left}`] : []),
+      ...(left > 0 ? [`other contexts left out: ${left}`] : []),
     ],
   };
 }
 
-/** What is known here of who signs the certificate of an API server, as the cluster's usual kubeconfig has it. */
+/** The known certificate authority of an API server, as in the cluster's usual kubeconfig. */
 async function knownAuthority(
   api: URL,
   { cluster, authorityOf }: EmergencyKubeconfigOptions,
@@ -134,18 +137,20 @@ async function clusterOf(
   const { server } = value;
   const url = typeof server === "string" && server.length <= 2000 ? URL.parse(server) : null;
   if (url?.protocol !== "https:" || url.username !== "" || url.password !== "") {
-    throw unusable(options, "the server of their kubeconfig is not an address that begins with https://");
+    throw unusable(options, "the server of their kubeconfig is not a URL that begins with https://");
   }
   for (const key of ["insecure-skip-tls-verify", "certificate-authority"]) {
     if (value[key] && !value["certificate-authority-data"]) {
-      const why = key === "certificate-authority" ? "a file of another machine" : "it would trust anybody";
+      const why = key === "certificate-authority"
+        ? "the file is on another machine"
+        : "any server could pose as the cluster";
       throw unusable(options, `the cluster of their kubeconfig has ${key}: ${why}`);
     }
   }
   const written = value["certificate-authority-data"] ?? undefined;
   const ca = written === undefined ? await knownAuthority(url, options) : certificateData(written);
   if (written !== undefined && ca === undefined) {
-    throw unusable(options, "certificate-authority-data of their kubeconfig is not PEM in base64");
+    throw unusable(options, "certificate-authority-data of their kubeconfig is not base64-encoded PEM");
   }
   const serverName = value["tls-server-name"];
   const known = options.cluster && addressesOf(options.cluster).api;
@@ -159,7 +164,7 @@ async function clusterOf(
     },
     notes: isOther
       ? [
-        `they are for ${shownText(url.origin)}, where the facts of ${options.name} have ${
+        `they are for ${shownText(url.origin)}, but the facts of ${options.name} contain ${
           shownText(known.origin)
         }`,
       ]

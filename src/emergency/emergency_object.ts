@@ -3,17 +3,17 @@ import { isMapping } from "../config/mod.ts";
 import { PosternError } from "../words/mod.ts";
 import { sha256Hex } from "./aws_signature.ts";
 
-/** How many messages an object may have: one for each person, and more than any company has on duty. */
+/** Maximum number of messages in an object: one for each person on duty. */
 const mostSecrets = 5000;
 
-/** What an object is called that holds a cluster's emergency credentials. */
+/** The name of the object with a cluster's emergency credentials. */
 export async function emergencyObjectName(clusterId: string): Promise<string> {
   return `em-${await sha256Hex(clusterId)}`;
 }
 
 /**
- * The OpenPGP messages of an object, as text: `{ "secrets": [{ "data": "-----BEGIN PGP MESSAGE-----…" }] }`. `from` is
- * where it was, for messages.
+ * The OpenPGP messages of an object: `{ "secrets": [{ "data": "-----BEGIN PGP MESSAGE-----…" }] }`. `from`
+ * names the object in messages.
  */
 export function readSecrets(bytes: Uint8Array, { from }: { from: string }): readonly string[] {
   const value = valueIn(bytes, from);
@@ -37,16 +37,12 @@ function valueIn(bytes: Uint8Array, from: string): unknown {
   }
   const value = jsonIn(text);
   if (value !== undefined) return value;
-  const what = /^\s*</.test(text)
-    ? "a web page"
-    : text.trim() === ""
-    ? "empty"
-    : "not JSON, or not all of it";
+  const what = /^\s*</.test(text) ? "a web page" : text.trim() === "" ? "empty" : "incomplete or not JSON";
   throw damaged(from, `it is ${what}`);
 }
 
 function damaged(from: string, why: string): PosternError {
   return new PosternError("protocol", `Cannot read the emergency credentials in ${from}: ${why}`, {
-    hint: "whoever runs the cluster has to write them anew",
+    hint: "ask the cluster's administrator to write them again",
   });
 }

@@ -14,72 +14,72 @@ import { isLoopbackHost } from "../words/mod.ts";
 
 const endpoint = refine(url({ schemes: ["https", "http"] }), (url, context) => {
   if (!/^\/?$/.test(url.pathname) || url.search !== "" || url.hash !== "") {
-    return "must end after the port: the bucket has a key of its own";
+    return "must end after the port: set the bucket with the key bucket";
   }
-  if (url.username !== "") return "must have no user inside: keys stand in files of their own";
+  if (url.username !== "") {
+    return "must not contain a user: set the keys with accessKeyFile and secretKeyFile";
+  }
   if (!isSecure(url)) {
-    context.report("is spoken to without TLS: others see which cluster is asked for", "warning");
+    context.report("uses no TLS: the network can see which cluster you request", "warning");
   }
   return undefined;
 });
 
 const passboltUrl = refine(url({ schemes: ["https", "http"] }), (url) => {
-  if (url.search !== "" || url.hash !== "") return "must be the address of a Passbolt without ? and #";
-  return isSecure(url)
-    ? undefined
-    : "must begin with https://: without TLS only this machine itself is asked";
+  if (url.search !== "" || url.hash !== "") return "must be the URL of a Passbolt without ? and #";
+  return isSecure(url) ? undefined : "must begin with https:// unless the host is this machine";
 });
 
 const bucket = record({
-  endpoint: described(endpoint, "The S3 service."),
+  endpoint: described(endpoint, "The URL of the S3 service."),
   region: described(
     optional(
-      text({ pattern: /^[A-Za-z0-9_-]{1,64}$/, describe: "the name of a region, as rma1 or us-east-1" }),
+      text({ pattern: /^[A-Za-z0-9_-]{1,64}$/, describe: "the name of a region, such as rma1 or us-east-1" }),
       "us-east-1",
     ),
-    "Its region, as it wants it to be signed.",
+    "The region of the S3 service, for the request signature.",
   ),
-  bucket: described(bucketName(), "The bucket."),
-  accessKeyFile: described(file(), "A file with the access key, in one line."),
-  secretKeyFile: described(file(), "A file with the secret key, in one line."),
-  ca: described(optional(file()), "PEM certificates trusted besides the system's."),
+  bucket: described(bucketName(), "The name of the bucket."),
+  accessKeyFile: described(file(), "A file with the access key on one line."),
+  secretKeyFile: described(file(), "A file with the secret key on one line."),
+  ca: described(optional(file()), "PEM certificates to trust in addition to the system's."),
 });
 
-/** How resources are called by the tools that fill them; the spelling is theirs. */
+/** The default resource name of the tools that write the list; the misspelling is theirs. */
 const usualResource = "emergency-cedentials-buckets";
 
 const passbolt = record({
-  url: described(passboltUrl, "The Passbolt in which the list of buckets is kept."),
+  url: described(passboltUrl, "The URL of the Passbolt that contains the list of buckets."),
   resource: described(
     optional(text({ max: 255 }), usualResource),
-    "The resource whose password is that list: its name, or its id.",
+    "The name or id of the resource whose password is the list.",
   ),
   fingerprint: described(
     optional(text({
       pattern: /^[0-9A-Fa-f]{40}$/,
       describe: "a fingerprint: 40 hexadecimal digits",
     })),
-    "The fingerprint of the server's own key, which it then has to prove.",
+    "The fingerprint of the server's key; if set, the server must prove that it has this key.",
   ),
-  ca: described(optional(file()), "PEM certificates trusted besides the system's."),
+  ca: described(optional(file()), "PEM certificates to trust in addition to the system's."),
 });
 
 const settings = record({
   buckets: described(
     optional(list(bucket), []),
-    "Where emergency credentials are, asked in this order.",
+    "The buckets with emergency credentials, searched in this order.",
   ),
   privateKeyFile: described(
     optional(file()),
-    "The OpenPGP private key that opens them, armored or not; else KHARON_PASSBOLT_KEY.",
+    "A file with the OpenPGP private key that decrypts them, armored or binary; default: KHARON_PASSBOLT_KEY.",
   ),
   passphraseFile: described(
     optional(file()),
-    "A file with its passphrase, in one line; else KHARON_PASSBOLT_PASSPHRASE, else you are asked.",
+    "A file with the key's passphrase on one line; default: KHARON_PASSBOLT_PASSPHRASE, otherwise postern prompts.",
   ),
   passbolt: described(
     optional(passbolt),
-    "Where the list of more buckets is; asked when none of the above has what is wanted.",
+    "The Passbolt with a list of further buckets, used if the buckets above lack the credentials.",
   ),
 });
 
@@ -97,11 +97,11 @@ export function emergencySchema(): Schema<EmergencySettings> {
   return refine(
     settings,
     ({ buckets, passbolt }) =>
-      buckets.length > 0 || passbolt ? undefined : "must have buckets or passbolt: it says where to look",
+      buckets.length > 0 || passbolt ? undefined : "must contain buckets or passbolt",
   );
 }
 
-/** The name of a bucket, as services take them. */
+/** The name of a bucket, as S3 services accept it. */
 export function bucketName(): Schema<string> {
   return text({
     pattern: /^[A-Za-z0-9][A-Za-z0-9._-]{1,253}[A-Za-z0-9]$/,

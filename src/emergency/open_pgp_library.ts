@@ -1,4 +1,4 @@
-// Loaded when something is to be decrypted only: it is the largest of all libraries here.
+// Loaded only for decryption, because it is the largest library of postern.
 export {
   createMessage,
   decrypt,

@@ -2,10 +2,10 @@ import { decodeBase64 } from "../core/mod.ts";
 type Library = typeof import("./open_pgp_library.ts");
 type Message = Awaited<ReturnType<Library["readMessage"]>>;
 
-/** The most characters of a message. */
+/** Maximum length of a message in characters. */
 const longest = 2 * 1024 * 1024;
 
-/** A message that is armored, or binary as base64; undefined for anything else. */
+/** Parses a message, armored or binary as base64; undefined for any other text. */
 export async function messageOf(library: Library, data: string): Promise<Message | undefined> {
   if (data.length > longest) return undefined;
   try {
@@ -13,7 +13,7 @@ export async function messageOf(library: Library, data: string): Promise<Message
     const bytes = decodeBase64(data.replaceAll(/\s/g, ""));
     return bytes && await library.readMessage({ binaryMessage: bytes });
   } catch {
-    // What the library says of it may hold a piece of it; that it is no message is all there is to tell.
+    // The library's error may contain a part of the text.
     return undefined;
   }
 }

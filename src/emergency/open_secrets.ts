@@ -3,26 +3,29 @@ import { PosternError } from "../words/mod.ts";
 import type { PrivateKeys } from "./private_keys.ts";
 
 export interface OpenSecretsOptions {
-  /** Where they were, for messages. */
+  /** The source of the messages, for errors. */
   readonly from: string;
   readonly clock: Clock;
   readonly signal: AbortSignal;
 }
 
-/** How long it may take, in ms: thousands of messages may hide whom they are for, so that only trying tells. */
+/** Timeout in ms: messages may hide their recipients, so that thousands must be tried. */
 const patience = 120_000;
 
-/** How many foreign keys are named. */
+/** How many foreign keys are listed. */
 const mostNamed = 3;
 
-/** The text of the first message that is for our keys and can be opened. */
+/** The text of the first message that these keys can decrypt. */
 export async function openSecrets(
   messages: readonly string[],
   keys: PrivateKeys,
   { from, clock, signal }: OpenSecretsOptions,
 ): Promise<string> {
   const error = () =>
-    new PosternError("timeout", `Cannot decrypt what is in ${from}: not done within ${patience / 1000} s`);
+    new PosternError(
+      "timeout",
+      `Cannot decrypt the credentials in ${from}: no result within ${patience / 1000} s`,
+    );
   return await within({ clock, ms: patience, signal, error }, async (signal) => {
     const others = new Set<string>();
     const problems = new Set<string>();
@@ -34,17 +37,24 @@ export async function openSecrets(
       else for (const id of opened.otherKeys) others.add(/^0+$/.test(id) ? "a hidden key" : id);
     }
     if (others.size === 0) {
-      throw new PosternError("protocol", `Cannot decrypt what is in ${from}: ${[...problems].join(", ")}`, {
-        hint: "whoever runs the cluster has to write it anew",
-      });
+      throw new PosternError(
+        "protocol",
+        `Cannot decrypt the credentials in ${from}: ${[...problems].join(", ")}`,
+        {
+          hint: "ask the cluster's administrator to write them again",
+        },
+      );
     }
     const named = [...others].slice(0, mostNamed).join(", ");
     const more = others.size > mostNamed ? ` and ${others.size - mostNamed} more` : "";
-    const besides = problems.size > 0 ? `; of one ${[...problems].join(", ")}` : "";
+    const damaged = problems.size > 0 ? `; other messages: ${[...problems].join(", ")}` : "";
     throw new PosternError(
       "auth",
-      `Cannot decrypt what is in ${from}: it is for other keys than ours (${named}${more})${besides}`,
-      { hint: `ask that it be written for your key ${keys.fingerprint} too, or name another private key` },
+      `Cannot decrypt the credentials in ${from}: they are for other keys (${named}${more})${damaged}`,
+      {
+        hint:
+          `ask the administrator to encrypt them for your key ${keys.fingerprint} too, or set another private key`,
+      },
     );
   });
 }

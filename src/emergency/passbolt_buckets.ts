@@ -10,9 +10,9 @@ import type { PrivateKeys } from "./private_keys.ts";
 
 export interface PassboltParts {
   readonly client: HttpClient;
-  /** The person's keys, without a lock. */
+  /** The user's decrypted private keys. */
   readonly keys: PrivateKeys;
-  /** A one-time code; `tried` is how many were wrong. */
+  /** Returns a one-time code; `tried` is the number of rejected codes. */
   readonly code: (tried: number) => Promise<string>;
   readonly log: Log;
 }
@@ -29,7 +29,7 @@ export async function passboltBuckets(
     return await readBucketList(await passwordOf(session, resource, { keys, signal }));
   } finally {
     await session.signOut({ signal }).catch((error) => {
-      // What was wanted is here; the session ends by itself.
+      // The list has been read; an open session expires.
       log.debug("passbolt.logout_failed", { reason: describe(error) });
     });
   }

@@ -12,7 +12,7 @@ export interface ResourceOptions {
 
 const id = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
 
-/** The password of a resource, which is called by its name or its id. It is a secret. */
+/** Reads the password of a resource, given by its name or id. The password is secret. */
 export async function passwordOf(
   session: PassboltSession,
   resource: string,
@@ -25,16 +25,16 @@ export async function passwordOf(
   if (!opened || !("text" in opened)) {
     throw new PosternError(
       "auth",
-      `Cannot read the resource ${shownText(resource)} of Passbolt: it cannot be decrypted with our key`,
-      { hint: "ask that it be shared with you anew" },
+      `Cannot read the resource ${shownText(resource)} of Passbolt: your key cannot decrypt it`,
+      { hint: "ask the owner to share it again" },
     );
   }
-  // Kinds of resources with a description beside the password are JSON; the others are the password.
+  // A resource with a description contains JSON; any other contains the bare password.
   const value = jsonIn(opened.text);
   return isMapping(value) && typeof value.password === "string" ? value.password : opened.text;
 }
 
-/** Looks for the one resource of a name; names are encrypted since Passbolt 5. */
+/** Finds the resource with a name; since Passbolt 5, names are encrypted. */
 async function idOf(session: PassboltSession, name: string, options: ResourceOptions): Promise<string> {
   const list = await session.get("/resources.json", options);
   const resources = (Array.isArray(list) ? list : []).filter(isMapping);
@@ -48,14 +48,14 @@ async function idOf(session: PassboltSession, name: string, options: ResourceOpt
   const [first] = found;
   if (first !== undefined && found.length === 1) return first;
   const what = found.length === 0
-    ? "none of that name is shared with you"
-    : `there are ${found.length} of that name`;
+    ? "no resource with this name is shared with you"
+    : `${found.length} resources have this name`;
   throw new PosternError("config", `Cannot find the resource ${shownText(name)} in Passbolt: ${what}`, {
-    hint: "emergency.passbolt.resource may be the id of a resource, which stands in its address",
+    hint: "set emergency.passbolt.resource to the id in the resource's URL",
   });
 }
 
-/** The names of resources whose metadata are encrypted, for the person or with a key that many have. */
+/** The encrypted names of resources, encrypted for the user's key or for a shared metadata key. */
 class EncryptedNames {
   readonly #session: PassboltSession;
   readonly #options: ResourceOptions;

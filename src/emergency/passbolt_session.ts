@@ -7,11 +7,11 @@ import { shownText } from "../clusters/mod.ts";
 export interface PassboltSessionOptions {
   readonly url: URL;
   readonly client: HttpClient;
-  /** A one-time code; `tried` is how many were wrong. */
+  /** Returns a one-time code; `tried` is the number of rejected codes. */
   readonly code: (tried: number) => Promise<string>;
 }
 
-/** What the API answers, without its envelope. */
+/** An API response without its envelope. */
 export interface PassboltAnswer {
   readonly isSuccess: boolean;
   readonly message: string;
@@ -25,14 +25,14 @@ interface AskOptions {
   readonly signal: AbortSignal;
 }
 
-/** The most cookies that are kept, and the most characters of each. */
+/** Maximum number of cookies, and maximum length of each in characters. */
 const mostCookies = 20;
 const mostCookie = 4096;
 
-/** A list of all resources that a person may see can be long. */
+/** Maximum size of a response in bytes; a list of all visible resources can be long. */
 const mostBytes = 32 * 1024 * 1024;
 
-/** A conversation with a Passbolt: its cookies, its protection against forged requests, its second factor. */
+/** A session with a Passbolt: cookies, CSRF token and second factor. */
 export class PassboltSession {
   readonly #options: PassboltSessionOptions;
   readonly #cookies = new Map<string, string>();
@@ -46,7 +46,7 @@ export class PassboltSession {
     return this.#options.url;
   }
 
-  /** The body of something that is only shown to who is signed in; the second factor is given where it is wanted. */
+  /** Fetches a body that needs a sign-in; sends the second factor if the server requires one. */
   async get(path: string, { signal }: { signal: AbortSignal }): Promise<unknown> {
     let answer = await this.ask("GET", path, { signal });
     if (wantsCode(answer) && !this.#isVerified) {
@@ -58,10 +58,10 @@ export class PassboltSession {
     throw refused(answer);
   }
 
-  /** One exchange, whatever comes of it. */
+  /** Makes one request and returns its response, including failures. */
   async ask(method: "GET" | "POST", path: string, options: AskOptions): Promise<PassboltAnswer> {
     const http = await this.#exchange(method, path, options);
-    // The second factor is asked for by a redirect to what says so.
+    // The server requests the second factor by a redirect to an error page.
     const location = URL.parse(http.fields.get("location") ?? "", http.url.href);
     if (
       http.status === 302 && location?.pathname.endsWith(askingForCode) && location.origin === this.url.origin
@@ -71,7 +71,7 @@ export class PassboltSession {
     return answerOf(http);
   }
 
-  /** Ends the session; the answer is a redirect to the page where one signs in. */
+  /** Ends the session; the server answers with a redirect to its sign-in page. */
   async signOut({ signal }: { signal: AbortSignal }): Promise<void> {
     const http = await this.#exchange("POST", "/auth/logout.json", { signal });
     if (http.status >= 400) throw refused(answerOf(http));
@@ -109,8 +109,8 @@ export class PassboltSession {
     const providers = isMapping(body) && isMapping(body.providers) ? Object.keys(body.providers) : [];
     if (!providers.includes("totp")) {
       const wanted = providers.length === 0 ? "a second factor" : shownText(providers.join(", "));
-      throw new PosternError("auth", `Cannot sign in to ${placeOf(this.url)}: it asks for ${wanted}`, {
-        hint: "postern can give one-time codes (TOTP) only: set them up in your Passbolt",
+      throw new PosternError("auth", `Cannot sign in to ${placeOf(this.url)}: it requires ${wanted}`, {
+        hint: "set up one-time codes (TOTP) in your Passbolt; postern supports no other second factor",
       });
     }
     for (let tried = 0;; tried++) {
@@ -122,7 +122,7 @@ export class PassboltSession {
   }
 }
 
-/** Where Passbolt leads whoever has not given the second factor. */
+/** The redirect target when the second factor is missing. */
 const askingForCode = "/mfa/verify/error.json";
 
 function wantsCode({ http, body }: PassboltAnswer): boolean {
@@ -135,7 +135,9 @@ function answerOf(http: HttpAnswer): PassboltAnswer {
   if (!isMapping(value) || !isMapping(header)) {
     throw new PosternError(
       "protocol",
-      `Cannot read the answer of ${placeOf(http.url)}: it is none of Passbolt's (status ${http.status})`,
+      `Cannot read the answer of ${
+        placeOf(http.url)
+      }: it does not come from Passbolt (status ${http.status})`,
       { hint: "check emergency.passbolt.url" },
     );
   }
@@ -148,6 +150,6 @@ function refused({ http, message }: PassboltAnswer): PosternError {
   const isOurs = http.status === 401 || http.status === 403;
   return new PosternError(
     isOurs ? "auth" : "protocol",
-    `Cannot get ${placeOf(http.url)}: Passbolt refuses (${said})`,
+    `Cannot read ${placeOf(http.url)}: Passbolt refuses the request (${said})`,
   );
 }

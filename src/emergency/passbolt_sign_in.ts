@@ -8,17 +8,17 @@ import { encryptedFor, type PrivateKeys } from "./private_keys.ts";
 
 export interface PassboltSignInOptions {
   readonly keys: PrivateKeys;
-  /** The server's own key, which it has to prove; it is not asked where it is not known. */
+  /** The fingerprint of the server's key, which the server must prove; without it, this check is skipped. */
   readonly fingerprint?: string | undefined;
   readonly signal: AbortSignal;
 }
 
-/** What is encrypted on both sides; anything else is not decrypted for anybody. */
+/** The form of a challenge; postern decrypts nothing else for the server. */
 const challenge = /^gpgauthv1\.3\.0\|36\|[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}\|gpgauthv1\.3\.0$/i;
 
 /**
- * Signs in with an OpenPGP key (GPGAuth): the server encrypts something for the key, and whoever can say what it was is
- * its owner. This way needs the key alone; that with tokens (JWT) wants the id of the user besides.
+ * Signs in with an OpenPGP key (GPGAuth): the server encrypts a random challenge, and only the owner of the
+ * key can return it. This method needs only the key; the JWT method also needs the user's id.
  */
 export async function signInToPassbolt(
   session: PassboltSession,
@@ -31,13 +31,17 @@ export async function signInToPassbolt(
   const encrypted = asked.http.fields.get("x-gpgauth-user-auth-token");
   if (encrypted === undefined) {
     const said = asked.http.fields.get("x-gpgauth-debug") ?? asked.message;
-    throw failed(session, /no user/i.test(said) ? `it knows nobody with the key ${keyid}` : shownText(said));
+    throw failed(session, /no user/i.test(said) ? `no user has the key ${keyid}` : shownText(said));
   }
   const opened = await keys.open(unescaped(encrypted));
   if (!("text" in opened) || !challenge.test(opened.text)) {
-    throw new PosternError("protocol", `Cannot sign in to ${placeOf(session.url)}: its challenge is none`, {
-      hint: "check emergency.passbolt.url",
-    });
+    throw new PosternError(
+      "protocol",
+      `Cannot sign in to ${placeOf(session.url)}: its challenge is invalid`,
+      {
+        hint: "check emergency.passbolt.url",
+      },
+    );
   }
   const body = { data: { gpg_auth: { keyid, user_token_result: opened.text } } };
   const answered = await session.ask("POST", path, { body, signal });
@@ -46,7 +50,7 @@ export async function signInToPassbolt(
   }
 }
 
-/** Lets the server prove that it has its key (stage 0): a seized name has not. */
+/** Makes the server prove that it has its key (stage 0), which an impostor at the same address cannot. */
 async function verifyServer(
   session: PassboltSession,
   { keys, fingerprint, signal }: Required<PassboltSignInOptions> & { readonly fingerprint: string },
@@ -57,24 +61,24 @@ async function verifyServer(
   const token = `gpgauthv1.3.0|36|${crypto.randomUUID()}|gpgauthv1.3.0`;
   const encrypted = await encryptedFor(key, token);
   if (encrypted?.fingerprint !== fingerprint.toUpperCase()) {
-    throw failed(session, "its key is not the one of emergency.passbolt.fingerprint");
+    throw failed(session, "its key does not match emergency.passbolt.fingerprint");
   }
   const asked = { data: { gpg_auth: { keyid: keys.fingerprint, server_verify_token: encrypted.message } } };
   const answer = await session.ask("POST", path, { body: asked, signal });
   if (answer.http.fields.get("x-gpgauth-verify-response") !== token) {
-    throw failed(session, "it cannot prove that it has the key of emergency.passbolt.fingerprint");
+    throw failed(session, "it does not have the private key for emergency.passbolt.fingerprint");
   }
 }
 
-/** As PHP's `quotemeta(urlencode(…))` has written it. */
+/** Reverses PHP's `quotemeta(urlencode(…))`. */
 function unescaped(field: string): string {
   const text = field.replaceAll("\\", "").replaceAll("+", " ");
-  // What encodes nothing will turn out to be no message.
+  // An invalid encoding is not an OpenPGP message, which the caller reports.
   return percentDecoded(text) ?? text;
 }
 
 function failed(session: PassboltSession, why: string): PosternError {
   return new PosternError("auth", `Cannot sign in to ${placeOf(session.url)}: ${why}`, {
-    hint: "the private key has to be the one that your Passbolt knows you by",
+    hint: "use the private key that you registered in your Passbolt",
   });
 }

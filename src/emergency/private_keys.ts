@@ -4,26 +4,26 @@ import { messageOf } from "./open_pgp_message.ts";
 type Library = typeof import("./open_pgp_library.ts");
 type PrivateKey = Awaited<ReturnType<Library["readPrivateKeys"]>>[number];
 
-/** What became of a message: its text, or whose it is or why it cannot be opened. */
+/** The result of a decryption: the text, the keys of other recipients, or a problem. */
 export type Opened =
   | { readonly text: string }
   | { readonly otherKeys: readonly string[] }
   | { readonly problem: string };
 
-/** One key or more as text, as far as a file may have such blocks one after the other. */
+/** One armored key block; a file may contain several. */
 const armor = /-----BEGIN PGP PRIVATE KEY BLOCK-----.*?-----END PGP PRIVATE KEY BLOCK-----/gs;
 
-/** How many keys a file may have: a person has one, and another one for a while. */
+/** Maximum number of keys in a file; a user has one, or two during a change. */
 const mostKeys = 20;
 
-/** The most bytes of a decrypted message, however well it was packed. */
+/** Maximum size of a decrypted message in bytes, against compression bombs. */
 const mostText = 1024 * 1024;
 
-/** A person's OpenPGP private keys. They are never written anywhere. */
+/** A user's OpenPGP private keys, kept in memory only. */
 export class PrivateKeys {
   readonly #library: Library;
   readonly #keys: readonly PrivateKey[];
-  /** Where they are from, for messages. */
+  /** The source of the keys, for messages. */
   readonly #from: string;
 
   private constructor(library: Library, keys: readonly PrivateKey[], from: string) {
@@ -32,7 +32,7 @@ export class PrivateKeys {
     this.#from = from;
   }
 
-  /** Reads keys as `gpg --export-secret-keys` writes them, with `--armor` or without. */
+  /** Reads keys as `gpg --export-secret-keys` writes them, with or without `--armor`. */
   static async read(bytes: Uint8Array, { from }: { from: string }): Promise<PrivateKeys> {
     const library = await import("./open_pgp_library.ts");
     const text = new TextDecoder().decode(bytes);
@@ -44,20 +44,23 @@ export class PrivateKeys {
         keys.push(...await library.readPrivateKeys({ armoredKeys }));
       }
     } catch {
-      // The library's reason may hold a piece of what it has read.
-      throw unusable(from, /BEGIN PGP PUBLIC KEY/.test(text) ? "it is a public key" : "it is no private key");
+      // The library's error may contain a part of the key.
+      throw unusable(
+        from,
+        /BEGIN PGP PUBLIC KEY/.test(text) ? "it is a public key" : "it is not a private key",
+      );
     }
-    if (keys.length === 0) throw unusable(from, "it is no private key");
+    if (keys.length === 0) throw unusable(from, "it is not a private key");
     if (keys.length > mostKeys) throw unusable(from, `it has more than ${mostKeys} keys`);
     return new PrivateKeys(library, keys, from);
   }
 
-  /** Whether a passphrase is needed. */
+  /** Whether the keys need a passphrase. */
   get isLocked(): boolean {
     return this.#keys.some((key) => !key.isDecrypted());
   }
 
-  /** The fingerprint of the first key, by which its owner is known. */
+  /** The fingerprint of the first key, which identifies its owner. */
   get fingerprint(): string {
     return this.#keys[0]?.getFingerprint().toUpperCase() ?? "";
   }
@@ -67,7 +70,7 @@ export class PrivateKeys {
     return this.#keys.flatMap((key) => key.getKeys().map((one) => one.getKeyID().toHex().toUpperCase()));
   }
 
-  /** The keys that a passphrase opens; undefined where it opens none. */
+  /** The keys that a passphrase decrypts; undefined if it decrypts none. */
   async unlocked(passphrase: string): Promise<PrivateKeys | undefined> {
     const keys: PrivateKey[] = [];
     for (const privateKey of this.#keys) {
@@ -85,18 +88,18 @@ export class PrivateKeys {
       return await this.#library.decryptKey({ privateKey, passphrase });
     } catch (error) {
       if (/passphrase/i.test(String(error))) return undefined;
-      throw unusable(this.#from, "it is damaged, or of a kind that postern does not know");
+      throw unusable(this.#from, "it is damaged or of an unknown type");
     }
   }
 
-  /** Opens a message, armored or binary as base64. */
+  /** Decrypts a message, armored or binary as base64. */
   async open(data: string): Promise<Opened> {
     const message = await messageOf(this.#library, data);
-    if (!message) return { problem: "it is no OpenPGP message" };
+    if (!message) return { problem: "it is not an OpenPGP message" };
     const ids = message.getEncryptionKeyIDs().map((id) => id.toHex().toUpperCase());
-    if (ids.length === 0) return { problem: "it is encrypted for no key" };
+    if (ids.length === 0) return { problem: "it has no recipient" };
     const own = this.ids;
-    // An id of zeros hides the recipient: only trying tells.
+    // Key id zero hides the recipient, so the message must be tried.
     const isHidden = ids.some((id) => /^0+$/.test(id));
     if (!isHidden && !ids.some((id) => own.includes(id))) return { otherKeys: ids };
     try {
@@ -110,12 +113,12 @@ export class PrivateKeys {
     } catch (error) {
       if (isHidden) return { otherKeys: ids };
       const isLong = /maximum decompressed/i.test(String(error));
-      return { problem: isLong ? "it is too long" : "it is for our key, and damaged" };
+      return { problem: isLong ? "it is too long" : "it is for your key but damaged" };
     }
   }
 }
 
-/** Encrypts a text for a public key; undefined where there is none in the text. */
+/** Encrypts a text for a public key; undefined if the text contains no key. */
 export async function encryptedFor(
   armoredKey: string,
   text: string,
@@ -126,13 +129,13 @@ export async function encryptedFor(
     const message = await encrypt({ message: await createMessage({ text }), encryptionKeys: key });
     return { message: String(message), fingerprint: key.getFingerprint().toUpperCase() };
   } catch {
-    // What is no key cannot be the right one, which is all that is asked.
+    // An invalid key is not the expected one either.
     return undefined;
   }
 }
 
 function unusable(from: string, why: string): PosternError {
   return new PosternError("config", `Cannot use the private key of ${from}: ${why}`, {
-    hint: "export it with: gpg --armor --export-secret-keys",
+    hint: "export it: gpg --armor --export-secret-keys",
   });
 }

@@ -4,7 +4,7 @@ import { type HttpAnswer, type HttpClient, placeOf } from "../http/mod.ts";
 import { shownText } from "../clusters/mod.ts";
 import { amzDate, awsAuthorization, emptyHash, encodeAws } from "./aws_signature.ts";
 
-/** A bucket with the keys to it. */
+/** A bucket with its access keys. */
 export interface Bucket {
   readonly endpoint: URL;
   readonly region: string;
@@ -18,18 +18,18 @@ export interface S3Parts {
   readonly clock: Clock;
 }
 
-/** The most bytes of an object: a thousand messages of a kubeconfig each are less. */
+/** Maximum size of an object in bytes; a thousand encrypted kubeconfigs fit. */
 const mostBytes = 4 * 1024 * 1024;
 
-/** How long an error of S3 may be, in bytes; the rest is not looked at. */
+/** Maximum size of an S3 error that is read, in bytes. */
 const mostError = 64 * 1024;
 
-/** A bucket for messages: `"b" at https://s3.example.net`. */
+/** The name of a bucket in messages: `"b" at https://s3.example.net`. */
 export function shownBucket({ endpoint, bucket }: Pick<Bucket, "endpoint" | "bucket">): string {
   return `"${bucket}" at ${endpoint.origin}`;
 }
 
-/** The bytes of an object; undefined where the bucket has none of that name. */
+/** Reads an object; undefined if the bucket does not contain it. */
 export async function readObject(
   bucket: Bucket,
   name: string,
@@ -40,7 +40,7 @@ export async function readObject(
   const path = `/${encodeAws(bucket.bucket)}/${name.split("/").map(encodeAws).join("/")}`;
   const url = new URL(path, endpoint.origin);
   if (url.pathname !== path) {
-    throw new PosternError("config", `Cannot ask for ${shownText(name)}: no object can be called so`);
+    throw new PosternError("config", `Cannot read the object ${shownText(name)}: the name is invalid`);
   }
   const date = amzDate(clock.date());
   const fields = [["x-amz-content-sha256", emptyHash], ["x-amz-date", date]] as const;
@@ -57,7 +57,7 @@ export async function readObject(
   return refused(answer, bucket, clock);
 }
 
-/** What an answer without the object means: undefined where there is none, else it throws. */
+/** Interprets a response without the object: undefined if the object does not exist, otherwise throws. */
 function refused(answer: HttpAnswer, bucket: Bucket, clock: Clock): undefined {
   const { status } = answer;
   const told = new TextDecoder().decode(answer.body.subarray(0, mostError));
@@ -65,18 +65,18 @@ function refused(answer: HttpAnswer, bucket: Bucket, clock: Clock): undefined {
   const where = shownBucket(bucket);
   if (code === "NoSuchKey") return undefined;
   if (code === "NoSuchBucket") {
-    throw new PosternError("config", `Cannot read the bucket ${where}: there is no such bucket`, {
+    throw new PosternError("config", `Cannot read the bucket ${where}: it does not exist`, {
       hint: "check endpoint, region and bucket",
     });
   }
   if (code === "RequestTimeTooSkewed") {
     const server = element(told, "ServerTime") ?? answer.fields.get("date");
-    const there = server === undefined ? "" : `, there ${shownText(server)}`;
+    const there = server === undefined ? "" : `, server time ${shownText(server)}`;
     throw new PosternError(
       "auth",
-      `Cannot read the bucket ${where}: the clocks differ too much (RequestTimeTooSkewed): here it is ` +
+      `Cannot read the bucket ${where}: the clocks differ too much (RequestTimeTooSkewed): local time is ` +
         `"${clock.date().toISOString()}"${there}`,
-      { hint: "set this machine's clock: timedatectl" },
+      { hint: "set the clock of this machine: timedatectl" },
     );
   }
   if (
@@ -86,50 +86,56 @@ function refused(answer: HttpAnswer, bucket: Bucket, clock: Clock): undefined {
   }
   const named = code === undefined ? `status ${status}` : `${shownText(code)}, status ${status}`;
   if (status === 401 || status === 403 || hints[code ?? ""]) {
-    const hint = hints[code ?? ""] ?? "check the access key and what it may read in the bucket";
-    throw new PosternError("auth", `Cannot read the bucket ${where}: it refuses us (${named})`, { hint });
+    const hint = hints[code ?? ""] ?? "check the access key and its permissions for the bucket";
+    throw new PosternError("auth", `Cannot read the bucket ${where}: the service denies access (${named})`, {
+      hint,
+    });
   }
   if (status === 404 && code === undefined) {
     throw new PosternError(
       "protocol",
-      `Cannot read the bucket ${where}: what answers there is no S3 (${named})`,
+      `Cannot read the bucket ${where}: the server is not an S3 service (${named})`,
       {
         hint: "check the endpoint",
       },
     );
   }
   if (status >= 500) {
-    throw new PosternError("unreachable", `Cannot read the bucket ${where}: it is out of order (${named})`, {
-      hint: "try again later",
-    });
+    throw new PosternError(
+      "unreachable",
+      `Cannot read the bucket ${where}: the service has failed (${named})`,
+      {
+        hint: "try again later",
+      },
+    );
   }
   throw new PosternError("protocol", `Cannot read the bucket ${where}: ${named}`);
 }
 
-/** What to do about the errors that are about keys. */
+/** Hints for errors about keys. */
 const hints: Readonly<Record<string, string>> = {
   AccessDenied:
-    "the key may not read the object; for a key that may not list the bucket a missing one looks the same",
-  InvalidAccessKeyId: "the service does not know the access key: check accessKeyFile",
-  XAdminUserNotFound: "the service does not know the access key: check accessKeyFile",
+    "allow the key to read the object and list the bucket; without the list right, a missing object looks the same",
+  InvalidAccessKeyId: "check accessKeyFile; the service does not know the access key",
+  XAdminUserNotFound: "check accessKeyFile; the service does not know the access key",
   SignatureDoesNotMatch: "check secretKeyFile and region",
 };
 
-/** The bucket is elsewhere, or something between us and it wants a sign-in. */
+/** The error for a redirect: the bucket is elsewhere, or a proxy requires a sign-in. */
 function redirected({ url, status, fields }: HttpAnswer, told: string, bucket: Bucket): PosternError {
   const region = element(told, "Region");
   const location = URL.parse(fields.get("location") ?? "", url.href);
   const to = region !== undefined
-    ? `it is in the region ${shownText(region)}`
+    ? `the bucket is in the region ${shownText(region)}`
     : location
-    ? `it redirects to ${shownText(placeOf(location))}`
-    : `it answers with status ${status} and says not where to go`;
+    ? `the server redirects to ${shownText(placeOf(location))}`
+    : `the server returned status ${status} without a location`;
   return new PosternError("config", `Cannot read the bucket ${shownBucket(bucket)}: ${to}`, {
-    hint: "check endpoint and region; keys are sent nowhere else",
+    hint: "check endpoint and region; postern does not follow redirects",
   });
 }
 
-/** The text of an element of S3's errors, which are flat. */
+/** The text of an element in an S3 error, which has no nested elements. */
 function element(xml: string, name: string): string | undefined {
   return new RegExp(`<${name}>([^<]{1,200})</${name}>`).exec(xml)?.[1];
 }

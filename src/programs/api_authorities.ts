@@ -4,24 +4,24 @@ import type { World } from "../world/mod.ts";
 import { dialerThroughProxy } from "../http/mod.ts";
 
 export interface AuthoritiesRequest {
-  /** The door through which API servers are asked. */
+  /** The instance's proxy through which API servers are reached. */
   readonly proxyUrl: string;
-  /** Asks those that no fact and no earlier use tells of, and believes them this once. */
+  /** Fetches the certificate authorities of unknown API servers and trusts them on this first use. */
   readonly trustsFirstUse: boolean;
   readonly signal: AbortSignal;
 }
 
 export interface Authorities {
-  /** PEM by the name of the cluster. */
+  /** PEM by cluster name. */
   readonly byName: ReadonlyMap<string, string>;
-  /** What a person should know. */
+  /** Notes for the user. */
   readonly notes: readonly string[];
 }
 
-/** How many API servers are asked at once. */
+/** How many API servers are contacted at once. */
 const atOnce = 8;
 
-/** The authorities of API servers of which no fact tells: those that were believed when they were first used. */
+/** The certificate authorities of API servers that no fact contains: those trusted on first use. */
 export async function apiAuthorities(
   world: World,
   clusters: readonly KnownCluster[],
@@ -36,11 +36,11 @@ export async function apiAuthorities(
     const { api } = addressesOf(cluster);
     if (api?.protocol !== "https:") return;
     if (trustsFirstUse) {
-      const dial = dialerThroughProxy(proxyUrl, { name: "door", world });
+      const dial = dialerThroughProxy(proxyUrl, { name: "instance", world });
       const learnt = await learnAuthority(api, { world, dial }, { signal });
       if (learnt) {
         notes.push(
-          `${name}: its certificate authority is believed from now on: SHA-256 ${learnt.fingerprint}`,
+          `${name}: postern trusts its certificate authority from now on: SHA-256 ${learnt.fingerprint}`,
         );
       }
     }
@@ -53,7 +53,7 @@ export async function apiAuthorities(
         await ask(next);
       } catch (error) {
         signal.throwIfAborted();
-        // One that was asked for by itself has to be there; of many, one may be missing.
+        // A single cluster must be reachable; of several, some may be down.
         if (clusters.length === 1 || !(error instanceof PosternError)) throw error;
         notes.push(`${next.name} has no certificate authority: ${describe(error)}`);
       }

@@ -8,17 +8,17 @@ import { connectInstance } from "../instances/mod.ts";
 
 export interface CredentialRequest {
   readonly cluster: ExecCluster;
-  /** A token that a person has got elsewhere. */
+  /** A token that the user got elsewhere. */
   readonly given?: string | undefined;
-  /** For a door to go through where the cluster names none. */
+  /** Selects an instance to connect through if the cluster names no proxy. */
   readonly source: ConfigSource;
   readonly log: Log;
   readonly signal: AbortSignal;
 }
 
 /**
- * A token for a cluster of OpenShift. It is reached by the proxy that the kubeconfig names, which is our door; where it
- * names none by the door that runs, else as a door would reach it.
+ * A token for an OpenShift cluster. Connects through the proxy in the kubeconfig, which is the instance;
+ * without one, through the running instance, otherwise as an instance would.
  */
 export async function clusterCredential(
   world: World,
@@ -29,8 +29,8 @@ export async function clusterCredential(
   const { trustedAuthority } = await import("../kube/mod.ts");
   const api = URL.parse(cluster.server);
   if (!api || !mayHaveCredentials(api)) {
-    throw new PosternError("usage", "Cannot sign in: the server is no address that begins with https://", {
-      hint: "write it as https://HOST:PORT, without a user in it",
+    throw new PosternError("usage", "Cannot sign in: the server is not a URL that begins with https://", {
+      hint: "use the form https://HOST:PORT, without a user",
     });
   }
   const ca = cluster.ca ?? await trustedAuthority(world, api);
@@ -42,7 +42,7 @@ export async function clusterCredential(
   );
 }
 
-/** The door that a kubeconfig names may not be there any more: kubectl will not say what to do about it. */
+/** Adds a hint if the instance in the kubeconfig is not running, because kubectl's error has none. */
 function withHint(error: unknown, proxyUrl: string | undefined): unknown {
   const isInstance = proxyUrl !== undefined && isPosternError(error, "unreachable") &&
     isPosternError(error.cause, "refused");
@@ -50,11 +50,11 @@ function withHint(error: unknown, proxyUrl: string | undefined): unknown {
   const { code, message } = error;
   return new PosternError(code, message, {
     cause: error,
-    hint: "start the door: postern proxy --background",
+    hint: "start an instance: postern proxy --background",
   });
 }
 
-/** How a cluster is reached, found out when it is: most answers are there already. */
+/** Connects to a cluster on first use; most requests are answered from the cache. */
 class ClusterPath implements AsyncDisposable {
   readonly #world: World;
   readonly #request: Pick<CredentialRequest, "cluster" | "source" | "log">;
@@ -78,7 +78,7 @@ class ClusterPath implements AsyncDisposable {
 
   async #find(signal: AbortSignal): Promise<Dialer> {
     const proxyUrl = this.#request.cluster.proxyUrl ?? await this.#runningInstance(signal);
-    if (proxyUrl !== undefined) return dialerThroughProxy(proxyUrl, { name: "door", world: this.#world });
+    if (proxyUrl !== undefined) return dialerThroughProxy(proxyUrl, { name: "instance", world: this.#world });
     const config = await loadConfig(this.#world, this.#request.source);
     return this.#held.use(new Transports(this.#world, config, { log: this.#request.log })).dial;
   }

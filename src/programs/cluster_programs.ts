@@ -12,19 +12,21 @@ import {
 import { ProgramFiles } from "./program_files.ts";
 import { fileName } from "./temporary_kubeconfig.ts";
 
-/** What a program needs to work in one cluster. */
+/** The environment of a program that works in one cluster. */
 export interface ClusterEnvironment {
   readonly variables: Record<string, string>;
-  /** What a person should know. */
+  /** Notes for the user. */
   readonly notes: readonly string[];
 }
 
 export interface ClusterProgramsOptions extends ProgramInstanceOptions {
-  /** Whether the authority of an API server is believed when it is first asked. */
+  /** Whether to trust the certificate authority of an API server on first use. */
   readonly trustsFirstUse?: boolean;
 }
 
-/** What programs need to work in clusters, for as long as they run: a door, and files of their own. */
+/**
+ * The resources of programs that work in clusters, during their lifetime: an instance and temporary files.
+ */
 export class ClusterPrograms implements AsyncDisposable {
   readonly #world: World;
   readonly #fleet: Fleet;
@@ -53,14 +55,14 @@ export class ClusterPrograms implements AsyncDisposable {
 
   static async open(world: World, fleet: Fleet, options: ClusterProgramsOptions): Promise<ClusterPrograms> {
     await using held = new AsyncDisposableStack();
-    // A person waits for both before each kubectl.
+    // The user waits for both before each kubectl, so start them together.
     const opening = [ProgramFiles.open(world, options.log), openProgramInstance(world, options)] as const;
     for (const one of await Promise.allSettled(opening)) if (one.status === "fulfilled") held.use(one.value);
     const [files, instance] = await Promise.all(opening);
     return new ClusterPrograms(world, { fleet, instance, files, held: held.move(), options });
   }
 
-  /** Writes the kubeconfig of a cluster, and gives the variables that name it and the door. */
+  /** Writes the kubeconfig of a cluster; returns the variables for it and for the proxy. */
   async environment(known: KnownCluster): Promise<ClusterEnvironment> {
     const { kubeconfigOf, writtenKubeconfig } = await import("../kube/mod.ts");
     const { environment } = this.#instance;
@@ -77,11 +79,11 @@ export class ClusterPrograms implements AsyncDisposable {
     if (kubeconfig.clusters.length === 0) {
       throw new PosternError(
         "config",
-        `Cannot work in ${known.name}: no fact has an address of its API that begins with https://`,
-        { hint: "see what is known: postern clusters -o yaml" },
+        `Cannot work in ${known.name}: no fact contains an API URL that begins with https://`,
+        { hint: "show the known facts: postern clusters -o yaml" },
       );
     }
-    // Names that are alike may be one as the name of a file, and then a program would work in another cluster.
+    // Different names may give the same file name, and a program would then use the wrong cluster.
     const file = `${fileName(known.name)}-${crypto.randomUUID().slice(0, 8)}.kubeconfig`;
     const path = `${this.#files.directory}/${file}`;
     await this.#world.files.replace(path, await writtenKubeconfig(kubeconfig));

@@ -8,24 +8,25 @@ import { type EmergencyPlace, emergencyPlacesOf, placesOfPassbolt } from "./emer
 import { EmergencyKey, type KeySources } from "./emergency_key.ts";
 
 export interface EmergencyOptions extends ConfigSource, KeySources {
-  /** The id of the cluster, by which its credentials are found. */
+  /** The id of the cluster, which determines the object's name. */
   readonly clusterId: string;
   readonly log: Log;
 }
 
-/** What was decrypted. It is a secret. */
+/** Decrypted credentials, which are secret. */
 export interface EmergencyCredentials {
   readonly text: string;
-  /** What went wrong on the way there. */
+  /** Failures before the credentials were found. */
   readonly notes: readonly string[];
 }
 
-/** How long one exchange may take, in ms: a person may be typing the passphrase of an ssh key on the way. */
+/** Timeout of one exchange, in ms; the user may have to type the passphrase of an ssh key. */
 const timeout = 120_000;
 
 /**
- * Fetches and decrypts the emergency credentials of a cluster, from the first bucket that has some we can open: those
- * of the configuration, then those of Passbolt. All are reached as a door would reach them. Nothing is written.
+ * Fetches and decrypts the emergency credentials of a cluster, from the first bucket whose object our key
+ * decrypts: first those in the configuration, then those in Passbolt. Connects as an instance would; writes
+ * nothing.
  */
 export async function fetchEmergencyCredentials(
   world: World,
@@ -36,7 +37,7 @@ export async function fetchEmergencyCredentials(
   const { emergency } = config.settings;
   if (!emergency) {
     throw new PosternError("config", "Cannot get emergency credentials: no bucket is configured", {
-      hint: "write into the configuration: emergency: { buckets: [{ endpoint: …, bucket: … }] }",
+      hint: "add to the configuration: emergency: { buckets: [{ endpoint: …, bucket: … }] }",
     });
   }
   await using transports = new Transports(world, config, { log });
@@ -62,13 +63,13 @@ interface SearchOptions {
   readonly signal: AbortSignal;
 }
 
-/** One place after the other, and what came of each. */
+/** Searches the places one by one and collects the results. */
 class Search {
   readonly #world: World;
   readonly #settings: EmergencySettings;
   readonly #options: SearchOptions;
   readonly #failures: PosternError[] = [];
-  /** The places that have nothing. */
+  /** The places without credentials. */
   readonly #empty: string[] = [];
 
   constructor(world: World, settings: EmergencySettings, options: SearchOptions) {
@@ -82,7 +83,7 @@ class Search {
     const text = await this.#firstOf(await emergencyPlacesOf(this.#world, this.#settings, clusterId)) ??
       await this.#firstOf(await this.#ofPassbolt());
     if (text === undefined) throw this.#nothing();
-    const missing = this.#empty.map((place) => `nothing of ${clusterId} is in ${place}`);
+    const missing = this.#empty.map((place) => `${place} has no credentials of ${clusterId}`);
     return { text, notes: [...missing, ...this.#failures.map(({ message }) => message)] };
   }
 
@@ -99,7 +100,7 @@ class Search {
         return bytes && readSecrets(bytes, { from: shown });
       });
       if (!found) continue;
-      // A key that cannot be used is no fault of this bucket, and no other one would help.
+      // An unusable key is not a fault of this bucket, and no other bucket would help.
       const keys = await key.unlocked({ signal });
       const text = await this.#trying(() => openSecrets(found, keys, { from: shown, clock, signal }));
       if (text !== undefined) return text;
@@ -126,14 +127,14 @@ class Search {
     return found ?? [];
   }
 
-  /** What `work` gives; a failure is kept, and told at the end. */
+  /** Runs `work`; keeps a failure for the final error. */
   async #trying<T>(work: () => Promise<T>): Promise<T | undefined> {
     try {
       return await work();
     } catch (error) {
       this.#options.signal.throwIfAborted();
       const failure = asPosternError(error);
-      // A fault of ours is nothing to go on from.
+      // After an internal error or a cancellation, the search must end.
       if (failure.code === "internal" || failure.code === "cancelled") throw error;
       this.#failures.push(failure);
       return undefined;
@@ -145,14 +146,13 @@ class Search {
     const places = this.#empty.join(", ");
     const [failure, ...more] = this.#failures;
     if (!failure) {
-      const asked = this.#empty.length === 0
-        ? "Passbolt's list names no bucket"
-        : `nothing of it is in ${places}`;
+      const asked = this.#empty.length === 0 ? "Passbolt's list is empty" : `they are not in ${places}`;
       return new PosternError(
         "name_not_found",
         `Cannot find emergency credentials of ${clusterId}: ${asked}`,
         {
-          hint: "check the id of the cluster: postern clusters; and that it writes its credentials there",
+          hint:
+            "check the id of the cluster (postern clusters), and that the cluster stores its credentials there",
         },
       );
     }
@@ -163,7 +163,7 @@ class Search {
     ];
     return new PosternError(
       failure.code,
-      `Cannot get the emergency credentials of ${clusterId}: ${counted(told.length, "place")} asked\n${
+      `Cannot get the emergency credentials of ${clusterId}: ${counted(told.length, "place")} searched\n${
         told.join("\n")
       }`,
       { cause: failure, hint: failure.hint },

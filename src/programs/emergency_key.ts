@@ -3,24 +3,24 @@ import { isMapping, parseDocument } from "../config/mod.ts";
 import { directoryOf, type World } from "../world/mod.ts";
 import { PosternError } from "../words/mod.ts";
 
-/** Files that a person has named, which go before what the configuration and the environment say. */
+/** Files from the command line; they take precedence over the configuration and the environment. */
 export interface KeySources {
   readonly privateKeyFile?: string | undefined;
   readonly passphraseFile?: string | undefined;
-  /** Tells the person what is worth a word. */
+  /** Shows a note to the user. */
   readonly say: (note: string) => Promise<void>;
 }
 
-/** The most bytes of a private key file: a key with a photo in it may be large. */
+/** Maximum size of a private key file in bytes; a key with a photo may be large. */
 const mostKey = 1024 * 1024;
 
-/** The most bytes of a passphrase. */
+/** Maximum size of a passphrase in bytes. */
 const mostPassphrase = 4096;
 
-/** How often a person may mistype. */
+/** How often the user may mistype. */
 const mostTries = 3;
 
-/** The person's private keys, opened when they are first needed: nobody is asked for nothing. */
+/** The user's private keys, unlocked on first use so that postern prompts only when necessary. */
 export class EmergencyKey {
   readonly #world: World;
   readonly #settings: Pick<EmergencySettings, "privateKeyFile" | "passphraseFile">;
@@ -37,7 +37,7 @@ export class EmergencyKey {
     this.#sources = sources;
   }
 
-  /** The keys, without a lock. */
+  /** The unlocked keys. */
   unlocked({ signal }: { signal: AbortSignal }): Promise<PrivateKeys> {
     return this.#unlocked ??= this.#unlock(signal);
   }
@@ -53,8 +53,8 @@ export class EmergencyKey {
       if (unlocked) return unlocked;
       throw new PosternError(
         "auth",
-        `Cannot unlock the private key of ${from}: the passphrase of ${given.from} is not the right one`,
-        { hint: "try it with gpg --import; then name the right one with --passphrase-file FILE" },
+        `Cannot unlock the private key of ${from}: the passphrase from ${given.from} is wrong`,
+        { hint: "test the passphrase with gpg --import, then give the right one: --passphrase-file FILE" },
       );
     }
     for (let left = mostTries; left > 0; left--) {
@@ -65,14 +65,14 @@ export class EmergencyKey {
       if (passphrase === undefined) break;
       const unlocked = await keys.unlocked(passphrase);
       if (unlocked) return unlocked;
-      await this.#sources.say("that is not its passphrase");
+      await this.#sources.say("wrong passphrase");
     }
-    throw new PosternError("auth", `Cannot unlock the private key of ${from}: its passphrase is not known`, {
-      hint: "name a file with it: --passphrase-file FILE; or set KHARON_PASSBOLT_PASSPHRASE",
+    throw new PosternError("auth", `Cannot unlock the private key of ${from}: no passphrase is given`, {
+      hint: "give a file with the passphrase (--passphrase-file FILE), or set KHARON_PASSBOLT_PASSPHRASE",
     });
   }
 
-  /** The key as it was written, and by what it was found. */
+  /** The key as written, with its source. */
   async #written(signal: AbortSignal): Promise<{ readonly bytes: Uint8Array; readonly from: string }> {
     const { files, process, places, terminal } = this.#world;
     const read = async (path: string) => {
@@ -84,19 +84,20 @@ export class EmergencyKey {
     if (named !== undefined) return await read(named);
     const ofEnvironment = process.env("KHARON_PASSBOLT_KEY");
     if (ofEnvironment) return { bytes: new TextEncoder().encode(ofEnvironment), from: "KHARON_PASSBOLT_KEY" };
-    // Where kharon keeps it: who has used that has it there.
+    // The place where kharon stores its key.
     const kharons = `${directoryOf(places.config)}/io.vshn.kharon/passbolt_key`;
     if (await files.info(kharons)) return await read(kharons);
     const older = await this.#keyOfOlderTool();
     if (older) return older;
     const typed = await terminal.ask({ text: "File of your OpenPGP private key: ", echo: true }, { signal });
     if (typed) return await read(typed.trim().replace(/^~(?=\/)/, places.home));
-    throw new PosternError("config", "Cannot open emergency credentials: no private key is named", {
-      hint: "name its file: --private-key FILE or emergency.privateKeyFile; or set KHARON_PASSBOLT_KEY",
+    throw new PosternError("config", "Cannot decrypt emergency credentials: no private key is configured", {
+      hint:
+        "give the key's file (--private-key FILE or emergency.privateKeyFile), or set KHARON_PASSBOLT_KEY",
     });
   }
 
-  /** What emergency-credentials-receive has stored, the tool before kharon. */
+  /** The key stored by emergency-credentials-receive, the predecessor of kharon. */
   async #keyOfOlderTool(): Promise<{ readonly bytes: Uint8Array; readonly from: string } | undefined> {
     const { files, process, places } = this.#world;
     const directory = process.env("EMR_CONFIG_DIR") ||
@@ -123,11 +124,11 @@ export class EmergencyKey {
     return passphrase ? { passphrase, from: "KHARON_PASSBOLT_PASSPHRASE" } : undefined;
   }
 
-  /** Says that others may read a secret: the emergency goes on. */
+  /** Warns that other users may read a secret; does not stop, because this is an emergency. */
   async #tellIfOpen(path: string): Promise<void> {
     const { files, process } = this.#world;
     const info = await files.info(path);
     if (process.platform === "windows" || ((info?.mode ?? 0) & 0o077) === 0) return;
-    await this.#sources.say(`others may read "${path}": chmod 600 it`);
+    await this.#sources.say(`other users may read "${path}": chmod 600 "${path}"`);
   }
 }

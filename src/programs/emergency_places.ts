@@ -10,23 +10,23 @@ import type { Log } from "../core/mod.ts";
 import { PosternError } from "../words/mod.ts";
 import type { World } from "../world/mod.ts";
 
-/** A bucket that may have what is wanted. */
+/** A bucket that may contain the credentials. */
 export interface EmergencyPlace {
-  /** For messages. */
+  /** The name in messages. */
   readonly shown: string;
-  /** The name of the object there. */
+  /** The name of the object in the bucket. */
   readonly object: string;
-  /** Reads the keys to it. */
+  /** Reads the bucket's access keys. */
   readonly open: () => Promise<{ readonly bucket: Bucket; readonly ca?: string }>;
 }
 
-/** The most bytes of a file with one key. */
+/** Maximum size of a file with one key, in bytes. */
 const mostKey = 4096;
 
-/** How often a person may mistype a code: Passbolt signs out who errs too often. */
+/** How often the user may mistype a code; Passbolt signs the user out after too many errors. */
 const mostTries = 3;
 
-/** The buckets of the configuration. */
+/** The buckets in the configuration. */
 export async function emergencyPlacesOf(
   { files }: Pick<World, "files">,
   { buckets }: EmergencySettings,
@@ -59,9 +59,9 @@ async function oneWord(
   const path = settings[key];
   const word = (await files.readText(path, { limit: mostKey })).trim();
   if (/^[\x21-\x7e]+$/.test(word)) return word;
-  const what = word === "" ? "it is empty" : "it is not one word";
+  const what = word === "" ? "it is empty" : "it is not a single word";
   throw new PosternError("config", `Cannot use "${path}": ${what}`, {
-    hint: `${key} holds the key in one line and nothing else`,
+    hint: `write only the key into the file of ${key}, on one line`,
   });
 }
 
@@ -70,12 +70,12 @@ export interface PassboltOptions {
   readonly keys: PrivateKeys;
   readonly clusterId: string;
   readonly log: Log;
-  /** Tells the person what is worth a word. */
+  /** Shows a note to the user. */
   readonly say: (note: string) => Promise<void>;
   readonly signal: AbortSignal;
 }
 
-/** The buckets that a resource of Passbolt lists. */
+/** The buckets in the list of a Passbolt resource. */
 export async function placesOfPassbolt(
   world: World,
   settings: PassboltSettings,
@@ -90,7 +90,7 @@ export async function placesOfPassbolt(
   }, {
     signal,
   });
-  for (const problem of problems) await say(`of the list of buckets in Passbolt: ${problem}`);
+  for (const problem of problems) await say(`the list of buckets in Passbolt: ${problem}`);
   const places: EmergencyPlace[] = [];
   for (const { objectName, ...bucket } of buckets) {
     places.push({
@@ -102,7 +102,7 @@ export async function placesOfPassbolt(
   return places;
 }
 
-/** Where one-time codes are from: the environment gives one, a person as many as it takes. */
+/** The source of one-time codes: one from the environment, or several from the user. */
 function codeOf({ process, terminal }: World, signal: AbortSignal): (tried: number) => Promise<string> {
   return async (tried) => {
     const given = process.env("KHARON_PASSBOLT_TOTP")?.trim();
@@ -110,8 +110,8 @@ function codeOf({ process, terminal }: World, signal: AbortSignal): (tried: numb
       if (tried === 0) return given;
       throw new PosternError(
         "auth",
-        "Cannot sign in to Passbolt: it does not take the code of KHARON_PASSBOLT_TOTP",
-        { hint: "a code is good for half a minute: set it anew; check this machine's clock" },
+        "Cannot sign in to Passbolt: it rejects the code in KHARON_PASSBOLT_TOTP",
+        { hint: "set a new code, which is valid for 30 s, and check the clock of this machine" },
       );
     }
     const typed = tried < mostTries
@@ -121,8 +121,8 @@ function codeOf({ process, terminal }: World, signal: AbortSignal): (tried: numb
     throw new PosternError(
       "auth",
       tried === 0
-        ? "Cannot sign in to Passbolt: it asks for a one-time code"
-        : "Cannot sign in to Passbolt: it does not take the one-time code",
+        ? "Cannot sign in to Passbolt: it requires a one-time code"
+        : "Cannot sign in to Passbolt: it rejects the one-time code",
       { hint: "set KHARON_PASSBOLT_TOTP to the code that your authenticator shows" },
     );
   };

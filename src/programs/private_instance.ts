@@ -7,16 +7,16 @@ import { type ConfigSource, listenOf, loadConfig, type LoadedConfig, tryConfig }
 import { Instance, instanceSource } from "../instance/mod.ts";
 
 export interface PrivateInstanceOptions {
-  /** The configuration itself, or where the one is of which only the doors count. */
+  /** The configuration's text, or the source of a configuration from which only the listeners are used. */
   readonly config: string | ConfigSource;
   readonly version: string;
   readonly log: Log;
 }
 
-/** A door inside another program: no instance of its own, no signals, no file. */
+/** An instance inside another program: without an id, signals or files. */
 export class PrivateInstance implements AsyncDisposable {
   readonly instance: Instance;
-  /** What the pages ask for before they show anything. */
+  /** The token that the web pages require. */
   readonly token: string;
   readonly #world: World;
 
@@ -26,7 +26,7 @@ export class PrivateInstance implements AsyncDisposable {
     this.token = token;
   }
 
-  /** Builds and binds. */
+  /** Builds the instance and binds its listeners. */
   static async open(
     world: World,
     { config, version, log }: PrivateInstanceOptions,
@@ -55,7 +55,7 @@ export class PrivateInstance implements AsyncDisposable {
     return new PrivateInstance(world, instance, token);
   }
 
-  /** `127.0.0.1:12000`, the first address bound. */
+  /** The first bound address: `127.0.0.1:12000`. */
   get address(): string {
     return this.instance.listeners[0]?.address ?? "";
   }
@@ -69,12 +69,15 @@ export class PrivateInstance implements AsyncDisposable {
   }
 }
 
-/** DNS and admin are the business of the door that runs by a configuration, and perhaps taken by it. */
+/**
+ * Drops DNS and admin, which belong to the instance that runs with this configuration and may already be
+ * bound.
+ */
 function listenersOf(config: LoadedConfig): LoadedConfig {
   const { dns: _dns, admin: _admin, ...listen } = listenOf(config.settings);
   return { ...config, settings: { ...config.settings, listen } };
 }
 
 function refuse(): never {
-  throw new PosternError("not_allowed", "This door belongs to the program that opened it");
+  throw new PosternError("not_allowed", "This instance belongs to the program that started it");
 }

@@ -7,8 +7,8 @@ type FilesWorld = Pick<World, "files" | "places">;
 const mostTries = 10;
 
 /**
- * A directory for the files of the programs that we start, for their owner only, and gone with us. A lock beside it
- * tells whether we are there: what one leaves that was killed, the next one removes.
+ * A private directory for the files of started programs, removed at the end. A lock next to it shows whether
+ * its owner is alive; the next process removes the directories of killed ones.
  */
 export class ProgramFiles implements AsyncDisposable {
   readonly directory: string;
@@ -35,7 +35,7 @@ export class ProgramFiles implements AsyncDisposable {
     for (let tries = 0; tries < mostTries; tries++) {
       const directory = `${parent}/${crypto.randomUUID().slice(0, 13)}`;
       const lock = await files.lock(`${directory}.lock`, { removes: true });
-      // Whoever sweeps just now may have found our lock before we held it.
+      // A concurrent sweep may have taken our lock before we held it.
       if (!lock) continue;
       try {
         await files.privateDirectory(directory);
@@ -45,7 +45,7 @@ export class ProgramFiles implements AsyncDisposable {
       }
       return new ProgramFiles(world, { directory, log, lock });
     }
-    throw new PosternError("internal", `Cannot lock anything in "${parent}"`);
+    throw new PosternError("internal", `Cannot lock a directory in "${parent}": every attempt failed`);
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
@@ -54,7 +54,7 @@ export class ProgramFiles implements AsyncDisposable {
   }
 }
 
-/** Removes what the dead have left. */
+/** Removes the directories of processes that have ended. */
 async function sweep(world: FilesWorld, parent: string, log: Log): Promise<void> {
   for (const name of await world.files.list(parent)) {
     if (!name.endsWith(".lock")) continue;
@@ -63,7 +63,7 @@ async function sweep(world: FilesWorld, parent: string, log: Log): Promise<void>
   }
 }
 
-/** Removes all that is ours; a directory that a program has made there stays, and keeps no secret and no exit code. */
+/** Removes postern's files. A subdirectory that a program has created stays; it neither contains secrets nor affects the exit code. */
 async function empty({ files }: FilesWorld, directory: string, log: Log): Promise<void> {
   if (!await files.info(directory)) return;
   const inside = (await files.list(directory)).map((name) => `${directory}/${name}`);

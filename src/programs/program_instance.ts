@@ -7,21 +7,24 @@ import { PrivateInstance } from "./private_instance.ts";
 import { proxyEnvironment } from "../instance/mod.ts";
 
 export interface ProgramInstanceOptions {
-  /** A configuration that a person has named: its door is one of our own. */
+  /** A configuration that the user named; it gets a separate instance. */
   readonly config?: string | undefined;
-  /** The instance that a person has named; it has to run. */
+  /** The instance that the user named; it must be running. */
   readonly id?: string | undefined;
   readonly version: string;
   readonly log: Log;
   readonly signal: AbortSignal;
 }
 
-/** The door that programs use which we start: the one that runs, else one of our own for their lifetime. */
+/**
+ * The instance for started programs: the running one, otherwise one inside this process during their
+ * lifetime.
+ */
 export interface ProgramInstance extends AsyncDisposable {
   readonly environment: ProxyEnvironment;
 }
 
-/** Asks the running door, and opens one of our own on a free port of loopback where none runs. */
+/** Uses the running instance; without one, starts an instance in this process on a free loopback port. */
 export async function openProgramInstance(
   world: World,
   { config, id, version, log, signal }: ProgramInstanceOptions,
@@ -44,7 +47,7 @@ export async function openProgramInstance(
   const told = instance.instance.told();
   if (!told) {
     await instance[Symbol.asyncDispose]();
-    throw new PosternError("internal", "Cannot tell where the door is");
+    throw new PosternError("internal", "Cannot find the address of the instance");
   }
   return {
     environment: proxyEnvironment(instance.instance.plan, told, { credentials: true }),

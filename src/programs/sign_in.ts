@@ -9,14 +9,14 @@ export interface SignInRequest extends SignInMethod {
   readonly signal: AbortSignal;
 }
 
-/** Somebody who has signed in for a catalogue. */
+/** A successful sign-in for a catalogue. */
 export interface CatalogueSignIn extends Pick<SignedIn, "name" | "expires"> {
   readonly catalogue: string;
   /** The host of the provider. */
   readonly provider: string;
 }
 
-/** Has the person sign in for each catalogue, whatever is stored. */
+/** Makes the user sign in for each catalogue, even if tokens are stored. */
 export async function signInToCatalogues(
   world: World,
   source: ConfigSource,
@@ -33,7 +33,7 @@ export async function signInToCatalogues(
   return done;
 }
 
-/** Forgets the tokens of each catalogue, here and at their providers where those can be told. */
+/** Removes the tokens of each catalogue, and revokes them at providers that support it. */
 export async function signOutOfCatalogues(
   world: World,
   source: ConfigSource,

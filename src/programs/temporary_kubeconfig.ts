@@ -3,10 +3,12 @@ import type { World } from "../world/mod.ts";
 
 type Surroundings = Pick<World, "files" | "places" | "clock">;
 
-/** How long one is kept where no log-out takes it away, in ms. */
+/** How long a file is kept on systems that do not remove it at log-out, in ms. */
 const keptFor = 7 * 24 * 60 * 60_000;
 
-/** Writes a kubeconfig for its owner only, that is there until log-out, or for a week where the system has no such place. */
+/**
+ * Writes a private kubeconfig that exists until log-out, or for a week on systems without such a directory.
+ */
 export async function temporaryKubeconfig(
   world: Surroundings,
   name: string,
@@ -23,7 +25,10 @@ export async function temporaryKubeconfig(
   return path;
 }
 
-/** Those of instances, which have a dot there, are removed by their instance. */
+/**
+ * Removes old files, except those of instances, whose names contain a dot there; each instance removes its
+ * own.
+ */
 async function removeOld({ files, clock }: Surroundings, directory: string): Promise<void> {
   const before = clock.date().getTime() - keptFor;
   for (const name of await files.list(directory)) {
@@ -33,7 +38,7 @@ async function removeOld({ files, clock }: Surroundings, directory: string): Pro
   }
 }
 
-/** The name of a cluster as the name of a file: its catalogue may stand in front. */
+/** A cluster's name as a file name; the name may begin with its catalogue. */
 export function fileName(name: string): string {
   return name.replaceAll(/[^A-Za-z0-9._-]/g, "-").slice(0, 100);
 }

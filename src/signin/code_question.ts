@@ -1,24 +1,24 @@
 import type { oauth as library } from "./oauth_library.ts";
 
-/** What a browser is sent to ask for, and what shows afterwards that the answer is to this question. */
+/** An authorization request for the browser, with the values that verify its response. */
 export interface CodeQuestion {
-  /** It holds the state, which counts for this one sign-in only. */
+  /** Contains the state, which is valid for this sign-in only. */
   readonly url: URL;
   readonly state: string;
-  /** What only who asked knows. */
+  /** The PKCE verifier, which only this process knows. */
   readonly verifier: string;
 }
 
 export interface CodeQuestionOptions {
-  /** Where people sign in. */
+  /** The authorization endpoint. */
   readonly endpoint: string;
   readonly clientId: string;
   readonly redirectUri: string;
-  /** What else is asked. */
+  /** Additional parameters. */
   readonly more?: Readonly<Record<string, string>>;
 }
 
-/** Begins the authorization code flow with PKCE (RFC 7636) and a state of its own. */
+/** Starts the authorization code flow with PKCE (RFC 7636) and a random state. */
 export async function codeQuestion(
   oauth: typeof library,
   { endpoint, clientId, redirectUri, more }: CodeQuestionOptions,

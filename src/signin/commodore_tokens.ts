@@ -7,8 +7,8 @@ import { keyUrl, type StoredTokens } from "./token_cache.ts";
 const mostBytes = 1024 * 1024;
 
 /**
- * What commodore has stored for an API: a map of its URL to the whole answer of the token endpoint, or, in older
- * versions, to the id_token alone. The file is only read, and whatever is wrong with it is no failure.
+ * Reads commodore's stored tokens for an API: a map of API URLs to the response of the token endpoint, or, in
+ * older versions, to the id_token. The file is only read, and a problem with it is not an error.
  */
 export async function commodoreTokens(
   apiUrl: string,
@@ -20,15 +20,16 @@ export async function commodoreTokens(
   try {
     const found = await files.info(path);
     if (!found) return undefined;
-    // Commodore leaves it readable to others; whoever may write it could sign us in as somebody else.
+    // Commodore leaves the file readable to other users; but a user who can write it could choose our
+    // identity.
     const isForeign = found.owner !== undefined && process.uid !== undefined && found.owner !== process.uid;
     if (isForeign || (found.mode ?? 0) & 0o022) {
-      log.warn("sign_in.commodore_ignored", { file: path, reason: "others may write it" });
+      log.warn("sign_in.commodore_ignored", { file: path, reason: "other users may write it" });
       return undefined;
     }
     return tokensFor(JSON.parse(await files.readText(path, { limit: mostBytes })), apiUrl);
   } catch (error) {
-    // The text of a SyntaxError quotes what it could not read.
+    // A SyntaxError quotes the text, which may be secret.
     const reason = error instanceof SyntaxError ? "it is not JSON" : describe(error);
     log.info("sign_in.commodore_ignored", { file: path, reason });
     return undefined;
@@ -37,7 +38,7 @@ export async function commodoreTokens(
 
 function tokensFor(cache: unknown, apiUrl: string): StoredTokens | undefined {
   if (!isMapping(cache)) return undefined;
-  // One without its scheme is a URL too, of no web address.
+  // A text without a scheme may parse as a URL too, but not as a web address.
   const isApi = (url: string) => /^https?:/i.test(url) && URL.canParse(url) && keyUrl(url) === apiUrl;
   const [, entry] = Object.entries(cache).find(([url]) => isApi(url)) ?? [];
   if (typeof entry === "string") return { idToken: entry };

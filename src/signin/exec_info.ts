@@ -2,14 +2,14 @@ import { isMapping } from "../config/mod.ts";
 import { jsonIn } from "../core/mod.ts";
 import { PosternError } from "../words/mod.ts";
 
-/** The versions of the credential plugins' protocol that are spoken here. */
+/** The supported versions of the credential plugin protocol. */
 const versions = ["client.authentication.k8s.io/v1", "client.authentication.k8s.io/v1beta1"] as const;
 export type ExecVersion = typeof versions[number];
 
-/** What a Kubernetes client asks a credential plugin (`ExecCredential`, its `spec`). */
+/** The request of a Kubernetes client to a credential plugin (`ExecCredential`, its `spec`). */
 export interface ExecInfo {
   readonly apiVersion: ExecVersion;
-  /** The cluster as the kubeconfig has it; absent where the client does not tell. */
+  /** The cluster from the kubeconfig; absent if the client does not provide it. */
   readonly cluster?: ExecCluster;
 }
 
@@ -20,21 +20,21 @@ export interface ExecCluster {
   readonly proxyUrl?: string;
 }
 
-/** The most characters of what a client asks. */
+/** Maximum length of the request in characters. */
 const longest = 1_000_000;
 
-/** Reads `KUBERNETES_EXEC_INFO`; what is not set asks for version 1 of no cluster. */
+/** Parses `KUBERNETES_EXEC_INFO`; if unset, the request has version 1 and no cluster. */
 export function readExecInfo(text: string | undefined): ExecInfo {
   if (text === undefined || text === "") return { apiVersion: versions[0] };
   const info = text.length > longest ? undefined : jsonIn(text);
-  if (!isMapping(info) || info["kind"] !== "ExecCredential") throw unreadable("it is no ExecCredential");
+  if (!isMapping(info) || info["kind"] !== "ExecCredential") throw unreadable("it is not an ExecCredential");
   const apiVersion = versions.find((version) => version === info["apiVersion"]);
   if (!apiVersion) throw unreadable("its version is neither v1 nor v1beta1");
   const { cluster } = isMapping(info["spec"]) ? info["spec"] : {};
   return { apiVersion, ...(isMapping(cluster) && { cluster: clusterOf(cluster) }) };
 }
 
-/** The answer that a Kubernetes client reads on stdout. */
+/** The response on stdout for a Kubernetes client. */
 export function execCredential(
   apiVersion: ExecVersion,
   { token, expires }: { readonly token: string; readonly expires?: Date | undefined },
@@ -48,14 +48,23 @@ function clusterOf(cluster: Readonly<Record<string, unknown>>): ExecCluster {
   const { server, "certificate-authority-data": ca, "proxy-url": proxyUrl } = cluster;
   if (typeof server !== "string" || server === "") throw unreadable("it has no server");
   if (cluster["insecure-skip-tls-verify"] === true) {
-    throw new PosternError("not_allowed", `Cannot sign in to ${shown(server)}: TLS is not to be checked`, {
-      hint: "take insecure-skip-tls-verify out of the kubeconfig: anybody on the way could have the token",
-    });
+    throw new PosternError(
+      "not_allowed",
+      `Cannot sign in to ${shown(server)}: the kubeconfig disables TLS verification`,
+      {
+        hint:
+          "remove insecure-skip-tls-verify from the kubeconfig; without verification, an attacker could get the token",
+      },
+    );
   }
   if (cluster["tls-server-name"]) {
-    throw new PosternError("config", `Cannot sign in to ${shown(server)}: it has a tls-server-name`, {
-      hint: "name the API server as its certificate does",
-    });
+    throw new PosternError(
+      "config",
+      `Cannot sign in to ${shown(server)}: the kubeconfig sets tls-server-name`,
+      {
+        hint: "use the API server's name from its certificate as the server, and remove tls-server-name",
+      },
+    );
   }
   return {
     server,
@@ -78,6 +87,6 @@ function shown(server: string): string {
 
 function unreadable(why: string): PosternError {
   return new PosternError("config", `Cannot read KUBERNETES_EXEC_INFO: ${why}`, {
-    hint: "a Kubernetes client sets it, such as kubectl; by hand: postern exec-credential --server URL",
+    hint: "let kubectl set it, or run by hand: postern exec-credential --server URL",
   });
 }

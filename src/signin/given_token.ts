@@ -2,38 +2,38 @@ import { PosternError } from "../words/mod.ts";
 import type { World } from "../world/mod.ts";
 import { isFresh, readClaims } from "./sign_in_claims.ts";
 
-/** Where a token comes from that somebody else has fetched. */
+/** The source of a token that the user got elsewhere. */
 export type TokenSource = { readonly file: string } | "input";
 
-/** The most characters of a token: more fits into no header. */
+/** Maximum length of a token in characters; longer ones do not fit into a header. */
 const mostLength = 16 * 1024;
 
 /**
- * A token from a file or from the standard input, for machines where nobody can sign in. Only what can be told from
- * its text is checked, since any token that the API takes will do.
+ * Reads a token from a file or from standard input, for machines without a user to sign in. Checks only its
+ * form and expiry, because any token that the API accepts is valid.
  */
 export async function givenToken(
   source: TokenSource,
   { files, terminal, clock }: Pick<World, "files" | "terminal" | "clock">,
 ): Promise<string> {
-  const name = source === "input" ? "the standard input" : `"${source.file}"`;
+  const name = source === "input" ? "standard input" : `"${source.file}"`;
   const text = source === "input"
     ? await terminal.readInput(mostLength)
     : await files.readText(source.file, { limit: mostLength });
   const token = text.trim();
   if (!/^[A-Za-z0-9\-._~+/]+=*$/.test(token)) {
-    const what = token === "" ? "nothing" : "something else";
-    throw new PosternError("config", `Cannot use the token from ${name}: it holds ${what}`, {
-      hint: "put the bearer token there and nothing else, without the word Bearer",
+    const what = token === "" ? "it is empty" : "it is not a bearer token";
+    throw new PosternError("config", `Cannot use the token from ${name}: ${what}`, {
+      hint: "provide only the bearer token, without the word Bearer",
     });
   }
   const claims = readClaims(token);
   if (claims?.expires && !isFresh(claims, clock.date())) {
     throw new PosternError(
       "auth",
-      `Cannot use the token from ${name}: expired ${claims.expires.toISOString()}`,
+      `Cannot use the token from ${name}: it expired ${claims.expires.toISOString()}`,
       {
-        hint: "fetch a new one, or sign in: postern login",
+        hint: "get a new one, or sign in: postern login",
       },
     );
   }
@@ -41,8 +41,8 @@ export async function givenToken(
 }
 
 /**
- * What a person should know of the file that a token came from: whoever can read it is us for as long as it counts. A
- * pipe has a mode too, but nobody else reads from it.
+ * Warns if other users can read the token's file, because they could act as you until it expires. A pipe also
+ * has a mode, but only one reader.
  */
 export async function tokenFileNote(
   source: TokenSource,
@@ -52,5 +52,5 @@ export async function tokenFileNote(
   const { file } = source;
   const { kind, mode = 0 } = await files.info(file) ?? {};
   if (kind !== "file" || (mode & 0o077) === 0) return undefined;
-  return `others may read the token in "${file}": chmod 600 ${file}`;
+  return `other users may read the token in "${file}": chmod 600 ${file}`;
 }

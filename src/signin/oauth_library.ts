@@ -1,2 +1,2 @@
-// Loaded on the first sign-in only: most commands need none.
+// Loaded only for a sign-in, because most commands need none.
 export * as oauth from "oauth4webapi";

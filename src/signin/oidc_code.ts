@@ -3,16 +3,16 @@ import { webAddress } from "./oidc_addresses.ts";
 import type { OidcProvider } from "./oidc_provider.ts";
 import type { StoredTokens } from "./token_cache.ts";
 
-/** One sign-in that a browser is sent to do. */
+/** One sign-in with a browser. */
 export interface CodeRequest {
-  /** For the browser. It holds the state, which counts for this one sign-in only. */
+  /** For the browser. Contains the state, which is valid for this sign-in only. */
   readonly url: URL;
   readonly state: string;
-  /** Makes tokens of what the browser brought back; `auth` with the reason where it brought a refusal. */
+  /** Exchanges the browser's response for tokens; throws `auth` with the reason after a refusal. */
   redeem(answer: URLSearchParams, options: { signal: AbortSignal }): Promise<StoredTokens>;
 }
 
-/** Begins the authorization code flow with a nonce of its own. */
+/** Starts the authorization code flow with a random nonce. */
 export async function requestCode(
   provider: OidcProvider,
   { redirectUri, scopes }: { redirectUri: string; scopes: readonly string[] },

@@ -3,23 +3,23 @@ import { webAddress } from "./oidc_addresses.ts";
 import type { OidcProvider } from "./oidc_provider.ts";
 import type { StoredTokens } from "./token_cache.ts";
 
-/** One sign-in that a person does on some other device (RFC 8628). */
+/** One sign-in on another device (RFC 8628). */
 export interface DeviceRequest {
-  /** Where the person goes. */
+  /** The URL that the user opens. */
   readonly url: string;
-  /** What the person types there. */
+  /** The code that the user types there. */
   readonly userCode: string;
-  /** The same place, with the code filled in. */
+  /** The same URL with the code in it. */
   readonly completeUrl: string | undefined;
-  /** How long it counts, in ms. */
+  /** How long the code is valid, in ms. */
   readonly expires: number;
-  /** How long to wait between two questions, in ms. */
+  /** The pause between two requests, in ms. */
   readonly interval: number;
-  /** The tokens, once the person has signed in. */
+  /** Returns the tokens after the user has signed in. */
   ask(options: { signal: AbortSignal }): Promise<StoredTokens | "pending" | "slow_down">;
 }
 
-/** The first step of the device flow. */
+/** Makes the first request of the device flow. */
 export async function requestDevice(
   provider: OidcProvider,
   { scopes, signal }: { scopes: readonly string[]; signal: AbortSignal },
@@ -27,9 +27,13 @@ export async function requestDevice(
   const { issuer } = provider;
   const begun = await provider.call(signal, async ({ oauth, server, client, options }) => {
     if (server.device_authorization_endpoint === undefined) {
-      throw new PosternError("auth", `Cannot sign in at ${issuer} with a code: it offers no device flow`, {
-        hint: "sign in with a browser, or give a token that was fetched elsewhere",
-      });
+      throw new PosternError(
+        "auth",
+        `Cannot sign in at ${issuer} with a code: the provider offers no device flow`,
+        {
+          hint: "sign in with a browser, or provide a token: --token-file FILE",
+        },
+      );
     }
     const parameters = { scope: scopes.join(" ") };
     const response = await oauth.deviceAuthorizationRequest(
@@ -42,7 +46,7 @@ export async function requestDevice(
     return await oauth.processDeviceAuthorizationResponse(server, client, response);
   });
   if (!/^[\x21-\x7e]{1,64}$/.test(begun.user_code)) {
-    throw new PosternError("protocol", `Cannot sign in at ${issuer}: its code is no text to type`);
+    throw new PosternError("protocol", `Cannot sign in at ${issuer}: its code contains invalid characters`);
   }
   const complete = begun.verification_uri_complete;
   return {

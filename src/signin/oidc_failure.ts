@@ -2,11 +2,11 @@ import { PosternError } from "../words/mod.ts";
 import type { oauth as library } from "./oauth_library.ts";
 
 /**
- * What a provider answers instead of tokens (RFC 6749, sections 4.1.2.1 and 5.2), or what of its tokens cannot be
- * trusted. To ask for the same once more helps nobody.
+ * A provider's error response (RFC 6749, sections 4.1.2.1 and 5.2), or tokens that cannot be trusted. A retry
+ * would return the same.
  */
 export class OidcRefusal extends PosternError {
-  /** The word for it, where it has one: `access_denied`. */
+  /** The error code, if there is one: `access_denied`. */
   readonly word: string;
 
   constructor(message: string, { word = "", hint = hintFor(word) }: { word?: string; hint?: string } = {}) {
@@ -16,8 +16,8 @@ export class OidcRefusal extends PosternError {
 }
 
 /**
- * Whether a provider did not like that a token was asked for that outlives the person's session. Keycloak says
- * `not_allowed` where the client or the person may not have one, and gives a shorter one to whoever does not ask.
+ * Whether a provider refused a token that outlives the session. Keycloak answers `not_allowed` if the client
+ * or user may not have one, and returns a shorter-lived token to clients that do not request it.
  */
 export function isOfflineRefused(error: unknown, scopes: readonly string[]): boolean {
   return error instanceof OidcRefusal && scopes.includes(offlineAccess) &&
@@ -28,8 +28,8 @@ export function isOfflineRefused(error: unknown, scopes: readonly string[]): boo
 export const offlineAccess = "offline_access";
 
 /**
- * A failure of the library as one of ours. What it keeps as a cause may hold answers with tokens, or quote them: only
- * its sentence, and what the provider says for people, are taken over.
+ * Converts an error of the library. Its cause may contain responses with tokens, so only its message and the
+ * provider's description are kept.
  */
 export function oidcFailure(
   error: unknown,
@@ -42,20 +42,22 @@ export function oidcFailure(
   const what = `Cannot sign in at ${issuer}`;
   const status = statusOf(error) ?? 0;
   if (status >= 500 || status === 429) {
-    return new PosternError("unreachable", `${what}: it answered ${status}`, { hint: "try again later" });
+    return new PosternError("unreachable", `${what}: the provider returned ${status}`, {
+      hint: "try again later",
+    });
   }
   if (error instanceof oauth.AuthorizationResponseError || error instanceof oauth.ResponseBodyError) {
     const { error: word, error_description: said } = error;
-    // Nobody has looked at what kind of value that is.
+    // The library does not check the type of this value.
     const described = typeof said === "string" ? `: ${plainText(said)}` : "";
     return new OidcRefusal(`${what}: ${plainText(word)}${described}`, { word });
   }
   if (error instanceof oauth.WWWAuthenticateChallengeError) {
-    return new OidcRefusal(`${what}: it answered ${error.status}`, { word: "invalid_client" });
+    return new OidcRefusal(`${what}: the provider returned ${error.status}`, { word: "invalid_client" });
   }
   const { code } = error as { code?: unknown };
   if (code === oauth.JWT_TIMESTAMP_CHECK) {
-    return new PosternError("auth", `${what}: its token is not valid at this time`, {
+    return new PosternError("auth", `${what}: its token is not valid at the current time`, {
       hint: "check the clock of this machine",
     });
   }
@@ -66,36 +68,36 @@ export function oidcFailure(
     return notOpenId(issuer);
   }
   if (typeof code !== "string" || !code.startsWith("OAUTH_")) return error;
-  // These sentences name claims and fields, never their values.
+  // These messages name claims and fields, but never values.
   return new OidcRefusal(`${what}: ${plainText(error.message)}`, {
-    hint: "its answer cannot be trusted: tell whoever runs it",
+    hint: "report this to the provider's administrator",
   });
 }
 
-/** Of the answer that the library could not use; undefined where there was none. */
+/** The status of a response that the library rejected; undefined if there was no response. */
 function statusOf(error: Error): number | undefined {
   if (error.cause instanceof Response) return error.cause.status;
   return "status" in error && typeof error.status === "number" ? error.status : undefined;
 }
 
-/** Somebody else has answered, or nothing that can be used. */
+/** The error for a response from another server, or an unusable one. */
 export function notOpenId(issuer: string): PosternError {
   return new PosternError(
     "protocol",
-    `Cannot sign in at ${issuer}: its answer is not one of OpenID Connect`,
-    { hint: "check the discovery URL, and that no other sign-in page stands in between" },
+    `Cannot sign in at ${issuer}: its response is not OpenID Connect`,
+    { hint: "check the discovery URL, and that no other sign-in page intercepts it" },
   );
 }
 
 /**
- * Whether a failure tells that a refresh token is not good any more: a new sign-in helps. That the clock is wrong, or
- * that somebody on the way refuses us, tells nothing of it.
+ * Whether the provider rejected the refresh token, so that a new sign-in helps. A wrong clock or a refusal on
+ * the path does not count.
  */
 export function isRefreshRefused(error: unknown): boolean {
   return error instanceof OidcRefusal;
 }
 
-/** Somebody else's words: on one line, short, without characters that a terminal obeys. */
+/** A foreign text on one short line, without terminal control characters. */
 function plainText(text: string): string {
   const plain = text.replace(/[\p{C}\p{Zl}\p{Zp}]+/gu, " ").trim();
   return plain.length > 300 ? `${plain.slice(0, 300)}…` : plain;
@@ -104,14 +106,14 @@ function plainText(text: string): string {
 function hintFor(error: string): string {
   switch (error) {
     case "access_denied":
-      return "sign in again, as somebody who may: postern login";
+      return "sign in again with an account that has access: postern login";
     case "invalid_scope":
-      return "the client at the provider does not allow a scope that postern asks for";
+      return "allow the requested scopes for the client at the provider";
     case "invalid_client":
     case "unauthorized_client":
-      return "check the client's id: it must be a public client there";
+      return "check clientId: the provider must list it as a public client";
     case "expired_token":
-      return "the code was not used in time: begin again";
+      return "start the sign-in again: the code has expired";
     default:
       return "sign in again: postern login";
   }

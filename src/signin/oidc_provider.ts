@@ -10,10 +10,10 @@ import type { StoredTokens } from "./token_cache.ts";
 type Library = typeof library;
 
 export interface OidcProviderOptions {
-  /** The address of the discovery document, or the issuer's own. */
+  /** The URL of the discovery document, or of the issuer. */
   readonly discoveryUrl: string;
   readonly clientId: string;
-  /** openid, email, profile and offline_access unless told. */
+  /** Default: openid, email, profile and offline_access. */
   readonly scopes?: readonly string[];
 }
 
@@ -22,7 +22,7 @@ export interface OidcProviderParts {
   readonly client: HttpClient;
 }
 
-/** What the library needs for one request. */
+/** The arguments of one request to the library. */
 export interface OidcCall {
   readonly oauth: Library;
   readonly server: AuthorizationServer;
@@ -30,7 +30,7 @@ export interface OidcCall {
   readonly options: HttpRequestOptions<"POST", URLSearchParams>;
 }
 
-/** An answer of the token endpoint, and what the library read in it. */
+/** A response of the token endpoint, and the library's result. */
 export interface OidcAnswer {
   readonly response: Response;
   readonly tokens: TokenEndpointResponse;
@@ -39,8 +39,8 @@ export interface OidcAnswer {
 const usualScopes = ["openid", "email", "profile", offlineAccess];
 
 /**
- * An OpenID provider, as a public client uses it. Whatever way tokens are asked for, they come through `tokens`, which
- * has the id_token checked: issuer, audience, times and signature.
+ * An OpenID provider for a public client. All tokens come through `tokens`, which has the id_token checked:
+ * issuer, audience, times and signature.
  */
 export class OidcProvider {
   readonly issuer: string;
@@ -60,13 +60,13 @@ export class OidcProvider {
     this.oauth = oauth;
     this.server = server;
     this.clientId = clientId;
-    // One that lists what it knows may refuse a request for more.
+    // A provider that lists its scopes may refuse others.
     const known = server.scopes_supported;
     this.scopes = scopes.filter((scope) => scope !== offlineAccess || !known || known.includes(scope));
     this.#parts = parts;
   }
 
-  /** Reads what a provider says of itself. */
+  /** Reads the discovery document of a provider. */
   static async discover(
     options: OidcProviderOptions,
     parts: OidcProviderParts,
@@ -75,9 +75,13 @@ export class OidcProvider {
     const expected = issuerOf(options.discoveryUrl);
     const url = new URL(`${expected}${wellKnown}`);
     if (url.protocol !== "https:" && !isPlainLoopback(url)) {
-      throw new PosternError("config", `Cannot sign in at ${placeOf(new URL(expected))}: it is not https`, {
-        hint: "a sign-in without TLS can be read and changed on its way",
-      });
+      throw new PosternError(
+        "config",
+        `Cannot sign in at ${placeOf(new URL(expected))}: the URL does not use https`,
+        {
+          hint: "change the URL to https://; without TLS, an attacker could read and change the sign-in",
+        },
+      );
     }
     const { oauth } = await import("./oauth_library.ts");
     try {
@@ -85,9 +89,9 @@ export class OidcProvider {
         headers: { accept: "application/json" },
       });
       const own = await issuerIn(response.clone());
-      // The library takes any text for an address.
+      // The library accepts any text as a URL.
       if (typeof own === "string" && !URL.canParse(own)) throw notOpenId(expected);
-      // A slash at the end is part of an issuer's name, but not of the address that was made of it.
+      // A trailing slash belongs to the issuer's name, but not to the URL built from it.
       const issuer = own === `${expected}/` ? own : expected;
       const server = await oauth.processDiscoveryResponse(new URL(issuer), response);
       return new OidcProvider(expected, { oauth, server }, options, parts);
@@ -96,7 +100,7 @@ export class OidcProvider {
     }
   }
 
-  /** Does something with the library; what fails there is one of our errors. */
+  /** Calls the library and converts its failures into errors of postern. */
   async call<T>(signal: AbortSignal, work: (call: OidcCall) => Promise<T>): Promise<T> {
     const { oauth, server } = this;
     const client = {
@@ -111,13 +115,16 @@ export class OidcProvider {
     }
   }
 
-  /** Tokens of an answer: what the library does not check by itself is the signature, and that there is an id_token. */
+  /**
+   * Extracts the tokens of a response. The library does not check the signature, nor that there is an
+   * id_token.
+   */
   async tokens(signal: AbortSignal, ask: (call: OidcCall) => Promise<OidcAnswer>): Promise<StoredTokens> {
     return await this.call(signal, async (call) => {
       const { response, tokens } = await ask(call);
       if (tokens.id_token === undefined) {
-        throw new OidcRefusal(`Cannot sign in at ${this.issuer}: it gave no id_token`, {
-          hint: "the client has to be one of OpenID Connect, with the scope openid",
+        throw new OidcRefusal(`Cannot sign in at ${this.issuer}: the provider returned no id_token`, {
+          hint: "configure the client at the provider for OpenID Connect with the scope openid",
         });
       }
       await call.oauth.validateApplicationLevelSignature(call.server, response, this.#options(signal));
@@ -141,7 +148,7 @@ async function issuerIn(response: Response): Promise<unknown> {
     const document: unknown = await response.json();
     return (document as { issuer?: unknown } | null)?.issuer;
   } catch {
-    // The library says what is wrong with it.
+    // The library reports the problem later.
     return undefined;
   }
 }

@@ -7,11 +7,11 @@ import type { StoredTokens } from "./token_cache.ts";
 
 export interface RefreshOptions {
   readonly signal: AbortSignal;
-  /** Keeps what has come in the place of a refresh token that counts once, where what came with it cannot be used. */
+  /** Stores a one-time refresh token whose accompanying id_token is unusable. */
   readonly keep: (refreshToken: string) => Promise<void>;
 }
 
-/** New tokens for a refresh token, of the same person as the former id_token. */
+/** Exchanges a refresh token for new tokens; they must belong to the same user as the former id_token. */
 export async function refreshTokens(
   provider: OidcProvider,
   former: Required<Pick<StoredTokens, "idToken" | "refreshToken">>,
@@ -31,7 +31,7 @@ export async function refreshTokens(
       return { response, tokens: await oauth.processRefreshTokenResponse(server, client, response) };
     });
     demandSamePerson(renewed, { former, issuer: provider.issuer });
-    // Not every provider gives another refresh token each time.
+    // Not every provider returns a new refresh token each time.
     return { refreshToken: former.refreshToken, ...renewed };
   } catch (error) {
     if (next !== undefined && !isRefreshRefused(error)) await keep(next);
@@ -45,7 +45,7 @@ function demandSamePerson(
   { former, issuer }: { readonly former: StoredTokens; readonly issuer: string },
 ): void {
   if (readClaims(renewed.idToken)?.subject === readClaims(former.idToken)?.subject) return;
-  throw new OidcRefusal(`Cannot take the new token of ${issuer}: it is for somebody else`);
+  throw new OidcRefusal(`Cannot accept the new token of ${issuer}: it belongs to another user`);
 }
 
 async function refreshTokenIn(response: Response): Promise<string | undefined> {
@@ -54,7 +54,7 @@ async function refreshTokenIn(response: Response): Promise<string | undefined> {
   return typeof token === "string" ? token : undefined;
 }
 
-/** Tells the provider that a refresh token is not needed any more (RFC 7009); false where it takes no such word. */
+/** Revokes a refresh token at the provider (RFC 7009); false if the provider does not support it. */
 export async function revokeToken(
   provider: OidcProvider,
   refreshToken: string,

@@ -2,32 +2,32 @@ import { PosternError } from "../words/mod.ts";
 import type { Process, World } from "../world/mod.ts";
 import { splitCommand } from "./split_command.ts";
 
-/** A browser that was started; `ended` tells how its program ended. */
+/** A started browser; `ended` resolves with the result of its program. */
 export interface OpenedBrowser {
   readonly program: string;
   readonly ended: Promise<number>;
-  /** Lets go of it: it outlives us. */
+  /** Detaches the browser, which continues to run after postern ends. */
   release(): void;
 }
 
-/** The variables that name a browser, the first one that is set counts. */
+/** The variables that name a browser; the first one that is set counts. */
 const variables = ["POSTERN_BROWSER", "KHARON_BROWSER", "BROWSER"] as const;
 
-/** Whether somebody has asked this program by name to use a browser, terminal or not. */
+/** Whether the user explicitly configured a browser for postern, with or without a terminal. */
 export function isBrowserAsked(process: Pick<Process, "env">): boolean {
   return Boolean(process.env("POSTERN_BROWSER"));
 }
 
-/** Whether there is a browser to open: one that is named, or a screen to show one on. */
+/** Whether a browser can be opened: one is configured, or there is a display. */
 export function hasBrowser(process: Pick<Process, "platform" | "env" | "mayRun">): boolean {
   const [program] = browserCommand(new URL("https://localhost/"), process) ?? [];
   return program !== undefined && process.mayRun(program);
 }
 
 /**
- * Opens a web address as the person wants it: the program of POSTERN_BROWSER, KHARON_BROWSER or BROWSER, else the
- * platform's opener. Undefined where there is none. The address stands in the program's arguments, where others on
- * this machine can see it: it must hold no secret.
+ * Opens a URL with the program in POSTERN_BROWSER, KHARON_BROWSER or BROWSER, otherwise with the platform's
+ * opener. Undefined if there is none. The URL appears in the program's arguments, which other users of this
+ * machine can see, so it must not contain a secret.
  */
 export async function openBrowser(
   url: URL,
@@ -39,7 +39,7 @@ export async function openBrowser(
   if (command === undefined || program === undefined || !process.mayRun(program)) return undefined;
   await files.privateDirectory(places.state);
   signal.throwIfAborted();
-  // From here on it is the person's: the end of a sign-in closes nobody's windows.
+  // The browser belongs to the user from here on: the end of a sign-in does not close it.
   const { signal: never } = new AbortController();
   const { ended, release } = await process.background(command, {
     log: `${places.state}/browser.log`,
@@ -48,7 +48,7 @@ export async function openBrowser(
   return { program, ended, release };
 }
 
-/** The command that opens an address; undefined where nobody could see the window. */
+/** The command that opens a URL; undefined without a display. */
 export function browserCommand(
   url: URL,
   { platform, env }: Pick<Process, "platform" | "env">,
@@ -64,11 +64,11 @@ export function browserCommand(
 }
 
 function chosenCommand(name: string, line: string, platform: Process["platform"]): readonly string[] {
-  // A backslash separates directories there.
+  // On Windows a backslash separates directories.
   const words = splitCommand(line, { escapes: platform !== "windows" });
   if (words && words.length > 0) return words;
   throw new PosternError("config", `Cannot read the command in ${name}: a quote is not closed`, {
-    hint: `write it as for a shell, for example: ${name}='firefox --private-window %s'`,
+    hint: `quote it as in a shell, for example: ${name}='firefox --private-window %s'`,
   });
 }
 
@@ -78,12 +78,12 @@ function withAddress(words: readonly string[], address: string): readonly string
 }
 
 /**
- * The address with everything percent-encoded that ends quotes or expands in a shell, since such commands are often of
- * the form `sh -c "… '%s'"`. For a server that reads it, nothing changes.
+ * Percent-encodes all characters that end quotes or expand in a shell, because such commands often have the
+ * form `sh -c "… '%s'"`. Servers decode the URL to the same value.
  */
 function harmlessAddress(url: URL): string {
   if (url.protocol !== "https:" && url.protocol !== "http:") {
-    throw new PosternError("protocol", "Cannot open a browser: the address is no web address");
+    throw new PosternError("protocol", "Cannot open a browser: the URL is not a web address");
   }
   const rest = `${url.pathname}${url.search}`.replace(
     /[^A-Za-z0-9\-._~/?&=%:@,+]/g,

@@ -7,24 +7,24 @@ import { isPlainLoopback } from "./oidc_addresses.ts";
 import { oidcFailure } from "./oidc_failure.ts";
 import type { CallbackPlace, Errand } from "./sign_in_callback.ts";
 
-/** The public client that OpenShift has for command lines since 4.13: no secret, and PKCE. */
+/** OpenShift's public client for command-line programs since 4.13: without a secret, with PKCE. */
 export const openShiftClient = "openshift-cli-client";
 
-/** Where that client may send a browser back to: any port of loopback, by its address. */
+/** The redirect addresses of that client: any port of loopback, by IP address. */
 export const openShiftCallback: CallbackPlace = {
   hosts: ["127.0.0.1"],
   name: "127.0.0.1",
   path: "/callback",
 };
 
-/** What OpenShift gives to who has signed in. There is nothing to renew it with but another sign-in. */
+/** The response of OpenShift to a sign-in. Only another sign-in can renew it. */
 export interface OpenShiftToken {
   readonly token: string;
-  /** For how many seconds it is good; absent where it does not say. */
+  /** The lifetime in seconds; absent if the server does not report it. */
   readonly seconds?: number;
 }
 
-/** Begins the authorization code flow of that client. */
+/** Starts the authorization code flow of that client. */
 export async function requestOpenShiftCode(
   server: AuthorizationServer,
   { redirectUri, client: http }: { readonly redirectUri: string; readonly client: HttpClient },
@@ -65,14 +65,14 @@ export async function requestOpenShiftCode(
   };
 }
 
-/** Its server wants the client named as one with a secret is, and takes an empty one; as oc sends it. */
+/** Authenticates as OpenShift requires and oc does: like a client with a secret, but with an empty one. */
 const withoutSecret: ClientAuth = (_server, { client_id: id }, body, headers) => {
   body.set("client_id", id);
   headers.set("authorization", encodeBasic({ user: id, password: "" }));
 };
 
-/** The next thing to try is another one than for the sign-in of a catalogue. */
+/** Replaces the hint, which is different for clusters than for catalogues. */
 function refused(error: unknown): unknown {
   if (!(error instanceof PosternError) || error.code !== "auth") return error;
-  return error.with({ hint: "run the command again, and sign in as somebody who may use this cluster" });
+  return error.with({ hint: "run the command again, and sign in with an account that may use this cluster" });
 }

@@ -5,15 +5,17 @@ import { PosternError } from "../words/mod.ts";
 import { type HttpClient, placeOf } from "../http/mod.ts";
 import { webAddress } from "./oidc_addresses.ts";
 
-/** Where an API server of OpenShift says who signs people in (RFC 8414). */
+/** The path where an OpenShift API server describes its OAuth server (RFC 8414). */
 const wellKnown = "/.well-known/oauth-authorization-server";
 
-/** What a token is checked with: who it is of. Any API server answers 401 there to a token that it does not know. */
+/**
+ * The path that checks a token: it returns the token's user, or 401 for an unknown token on any API server.
+ */
 const whoAmI = "/apis/user.openshift.io/v1/users/~";
 
 /**
- * Asks the API server of an OpenShift cluster who signs people in. That is another server than itself, so its word for
- * it is all there is: it has to be asked over TLS.
+ * Asks the API server of an OpenShift cluster for its OAuth server. That is a different server and only the
+ * API server vouches for it, so the request must use TLS.
  */
 export async function discoverOpenShift(
   api: URL,
@@ -25,8 +27,10 @@ export async function discoverOpenShift(
   if (!isMapping(document)) {
     throw new PosternError(
       "auth",
-      `Cannot sign in to ${api.origin}: it does not say where (status ${answer.status})`,
-      { hint: "it may sign people in with OpenID Connect: tell how by the fact that authInfoFact names" },
+      `Cannot sign in to ${api.origin}: the API server names no OAuth server (status ${answer.status})`,
+      {
+        hint: "if the cluster uses OpenID Connect, describe the sign-in in the fact that authInfoFact names",
+      },
     );
   }
   const address = (name: string) => {
@@ -40,7 +44,7 @@ export async function discoverOpenShift(
   };
 }
 
-/** Whether the API server still takes a token. Whoever cannot be asked has not refused it. */
+/** Whether the API server still accepts a token. An unreachable server counts as accepting it. */
 export async function isTokenTaken(
   api: URL,
   token: string,

@@ -15,40 +15,44 @@ import { keyUrl, TokenCache, type TokenKey } from "./token_cache.ts";
 export interface OpenShiftSignInOptions {
   /** The API server of the cluster. */
   readonly api: URL;
-  /** PEM certificates trusted besides the system's, for the API server and for whoever signs people in. */
+  /** PEM certificates to trust in addition to the system's, for the API server and the OAuth server. */
   readonly ca?: string | undefined;
-  /** A token that a person has brought along, in place of a sign-in. */
+  /** A token that the user provides instead of a sign-in. */
   readonly given?: string | undefined;
-  /** How long a person has, in ms; 5 minutes unless told. */
+  /** Time limit for the user, in ms; default: 5 minutes. */
   readonly timeLimit?: number;
 }
 
 export interface OpenShiftSignInParts {
   readonly world: Pick<World, "clock" | "files" | "network" | "places" | "process">;
   readonly log: Log;
-  /** How the cluster is reached; straight unless told. */
+  /** Connects to the cluster; default: directly. */
   readonly dial?: Dialer;
-  /** Says something to the person; with line ends. */
+  /** Shows a text with its line ends to the user. */
   readonly say: (text: string) => Promise<void>;
 }
 
-/** A token that a cluster takes. It appears in no log and no message. */
+/** A token that a cluster accepts. It must not appear in logs and messages. */
 export interface ClusterToken {
   readonly token: string;
   readonly expires?: Date | undefined;
   readonly from: "cache" | "person" | "given";
 }
 
-/** A token is not given away for the last minute of its life, in ms. */
+/** A token in the last minute of its life, in ms, is not returned. */
 const margin = 60_000;
-/** How long a cluster's word counts that it takes a token, in ms: one may be revoked, and kubectl does not say so. */
+/**
+ * How long an accepted token is not checked again, in ms; a token may be revoked, and kubectl would not
+ * report that.
+ */
 const trusted = 60_000;
-/** How long a cluster may take to say whether it takes a token, in ms. */
+/** Timeout of a token check, in ms. */
 const checkLimit = 10_000;
 
 /**
- * A token for an OpenShift cluster: the one that is stored, as long as it lives and the cluster takes it, else the one
- * that a person gets by signing in with a browser. Of several processes at once one signs in, the others take its token.
+ * Returns a token for an OpenShift cluster: the stored one while the cluster accepts it, otherwise a new one
+ * from a sign-in with a browser. If several processes need one, only one of them signs in, and the others use
+ * its token.
  */
 export async function signInToOpenShift(
   options: OpenShiftSignInOptions,
@@ -80,7 +84,7 @@ class OpenShiftSignIn {
     const error = () =>
       new PosternError(
         "timeout",
-        `Cannot sign in to ${api.origin}: nobody did within ${Math.round(ms / 1000)} s`,
+        `Cannot sign in to ${api.origin}: no sign-in within ${Math.round(ms / 1000)} s`,
         { exit: 5, hint: "run the command again, and sign in with the browser that opens" },
       );
     const { clock } = this.#parts.world;
@@ -90,7 +94,7 @@ class OpenShiftSignIn {
     });
   }
 
-  /** The token that is there already, if it is still good. */
+  /** The stored token, if it is still valid. */
   async #stored(signal: AbortSignal): Promise<ClusterToken | undefined> {
     const stored = await this.#cache.read(this.#key);
     if (!stored) return undefined;
@@ -98,20 +102,23 @@ class OpenShiftSignIn {
     const { idToken: token, expires, checked } = stored;
     if (expires !== undefined && !(Date.parse(expires) - margin > now)) return undefined;
     const age = now - Date.parse(checked ?? "");
-    // Somebody may have set the clock back.
+    // The clock may have been set back.
     const isChecked = age >= 0 && age < trusted;
     if (!isChecked && !await this.#isTaken(token, signal)) return undefined;
     if (!isChecked) await this.#noteChecked(token, new Date(now));
     return { token, ...(expires !== undefined && { expires: new Date(expires) }), from: "cache" };
   }
 
-  /** One that cannot be asked about is given away: whoever uses it is told more of why. */
+  /**
+   * Whether the cluster accepts a token. If the cluster is unreachable, the token counts as accepted: its
+   * next use reports the reason.
+   */
   async #isTaken(token: string, signal: AbortSignal): Promise<boolean> {
     const { log } = this.#parts;
     try {
       const client = this.#client(checkLimit);
       const isTaken = await isTokenTaken(this.#options.api, token, { client, signal });
-      if (!isTaken) log.info("sign_in.refused", { from: "cache", reason: "the cluster answered 401" });
+      if (!isTaken) log.info("sign_in.refused", { from: "cache", reason: "the cluster returned 401" });
       return isTaken;
     } catch (error) {
       signal.throwIfAborted();
@@ -120,7 +127,7 @@ class OpenShiftSignIn {
     }
   }
 
-  /** Whoever has signed in while the cluster was asked has stored another token, and that stays. */
+  /** Records a successful check, unless a concurrent sign-in has stored another token. */
   async #noteChecked(token: string, date: Date): Promise<void> {
     const stored = await this.#cache.read(this.#key);
     if (stored?.idToken !== token) return;
@@ -143,15 +150,15 @@ class OpenShiftSignIn {
     return { ...await this.#keep(token), from: "person" };
   }
 
-  /** Stores a token that a person has got elsewhere, once the cluster has taken it. */
+  /** Stores a token from the user after the cluster has accepted it. */
   async #take(token: string, signal: AbortSignal): Promise<ClusterToken> {
     const { api } = this.#options;
     const client = this.#client(checkLimit);
     if (await isTokenTaken(api, token, { client, signal })) {
       return { ...await this.#keep({ token }), from: "given" };
     }
-    throw new PosternError("auth", `Cannot sign in to ${api.origin}: it does not take this token`, {
-      hint: "get another one from the page for it",
+    throw new PosternError("auth", `Cannot sign in to ${api.origin}: the cluster rejects this token`, {
+      hint: "request another token on the cluster's token page",
     });
   }
 
@@ -174,8 +181,8 @@ class OpenShiftSignIn {
 }
 
 function withoutBrowser(api: URL, tokenEndpoint: string): PosternError {
-  return new PosternError("auth", `Cannot sign in to ${api.origin}: no browser can be opened here`, {
-    hint: `get a token at ${tokenEndpoint}/request with any browser, then: ` +
-      `postern exec-credential --server ${api.origin} --token-file FILE; or name a browser in BROWSER`,
+  return new PosternError("auth", `Cannot sign in to ${api.origin}: this machine has no browser`, {
+    hint: `open ${tokenEndpoint}/request in any browser to get a token, then run: ` +
+      `postern exec-credential --server ${api.origin} --token-file FILE; or set BROWSER to a browser`,
   });
 }

@@ -14,56 +14,57 @@ import { keyUrl, type StoredTokens, TokenCache, type TokenKey } from "./token_ca
 import { TokenRefusal } from "./token_refusal.ts";
 
 export interface SignInOptions {
-  /** For which API; tokens are kept apart by it. */
+  /** The API of the tokens; tokens of different APIs are stored separately. */
   readonly apiUrl: string;
   readonly clientId: string;
-  /** The address of the provider's discovery document. */
+  /** The URL of the provider's discovery document. */
   readonly discoveryUrl: string;
-  /** PEM certificates trusted besides the system's. */
+  /** PEM certificates to trust in addition to the system's. */
   readonly ca?: string | undefined;
-  /** How a person may be asked: with a browser, with a code for another device, or not at all, as in a daemon. */
+  /** How the user signs in: with a browser, with a code on another device, or not at all, as in a daemon. */
   readonly method?: "browser" | "device" | "none";
-  /** Whether a person may be asked although no terminal is there. */
+  /** Whether to ask the user even without a terminal. */
   readonly asksAnyway?: boolean;
-  /** How long a person has, in ms; 5 minutes unless told. */
+  /** Time limit for the user, in ms; default: 5 minutes. */
   readonly timeLimit?: number;
-  /** In place of 18000, which is what is registered. */
+  /** Default: 18000, the registered port. */
   readonly port?: number | undefined;
   readonly scopes?: readonly string[];
-  /** A token that the API did not take: it is not given again. */
+  /** A token that the API rejected and that must not be returned again. */
   readonly refused?: string;
-  /** Whether a person has to sign in, whatever is stored. */
+  /** Whether the user must sign in even if a token is stored. */
   readonly isAnew?: boolean;
 }
 
 export interface SignInParts {
   readonly world: Pick<World, "clock" | "files" | "network" | "places" | "process" | "terminal">;
   readonly log: Log;
-  /** How the provider is reached; straight unless told. */
+  /** Connects to the provider; default: directly. */
   readonly dial?: Dialer | undefined;
-  /** Says something to the person; on stderr unless told. */
+  /** Shows a text to the user; default: on stderr. */
   readonly say?: ((text: string) => Promise<void>) | undefined;
 }
 
-/** Somebody who is signed in. */
+/** A successful sign-in. */
 export interface SignedIn {
-  /** The bearer token for the API. It appears in no log and no message. */
+  /** The bearer token for the API. It must not appear in logs and messages. */
   readonly idToken: string;
   readonly expires: Date | undefined;
-  /** Who it is, as the token says. */
+  /** The user's name in the token. */
   readonly name: string | undefined;
-  /** Where the token comes from. */
+  /** The source of the token. */
   readonly from: "cache" | "commodore" | "refresh" | "person";
 }
 
-/** How long another process may take to sign in before a daemon goes on without, in ms. */
+/** How long a daemon waits for another process's sign-in, in ms, before it continues without. */
 const silentPatience = 30_000;
-/** How long another process may take to renew tokens that are to be forgotten, in ms. */
+/** How long a sign-out waits for another process that renews the tokens, in ms. */
 const renewing = 5000;
 
 /**
- * A token for an API: a stored one, one that commodore has stored, a renewed one, or the one that a person gets by
- * signing in. `auth` when there is none to be had. Of several processes at once one signs in, the others take its token.
+ * Returns a token for an API: a stored one, one from commodore, a renewed one, or one from a sign-in. Throws
+ * `auth` if none is available. If several processes need one, only one of them signs in, and the others use
+ * its token.
  */
 export async function signIn(
   options: SignInOptions,
@@ -74,8 +75,8 @@ export async function signIn(
 }
 
 /**
- * Does something with a token. When `use` fails with a `TokenRefusal`, because the token has been revoked or is not one
- * for this API, it signs in again and tries once more; a token that was made just now is not tried twice.
+ * Calls `use` with a token. If `use` throws a `TokenRefusal`, because the token was revoked or is not for
+ * this API, it signs in again and retries once; a token from a new sign-in is not retried.
  */
 export async function withSignIn<T>(
   options: SignInOptions,
@@ -90,14 +91,14 @@ export async function withSignIn<T>(
     if (first.from === "person" || !(error instanceof TokenRefusal)) throw error;
     parts.log.info("sign_in.refused", { from: first.from, reason: describe(error) });
   }
-  // What was renewed just now will be no better when it is renewed once more.
+  // Renewing a just renewed token again would not help.
   const isAnew = first.from === "refresh";
   return await use(await signIn({ ...options, refused: first.idToken, isAnew }, parts, { signal }));
 }
 
 /**
- * Forgets the tokens of an API, and has the provider forget them too, where it takes part and can be reached. False
- * when there were none. What commodore has stored stays, and counts.
+ * Removes the tokens of an API, and revokes them at the provider if it supports that and is reachable. False
+ * if there were none. Tokens in commodore's file stay and remain usable.
  */
 export async function signOut(
   options: Pick<SignInOptions, "apiUrl" | "ca" | "clientId" | "discoveryUrl">,
@@ -106,10 +107,11 @@ export async function signOut(
 ): Promise<boolean> {
   const cache = new TokenCache(world, log);
   const key = tokenKey(options);
-  // Whoever renews them at this moment would store them again behind us; a person who signs in may take longer.
+  // A process that is renewing the tokens would store them again afterwards; a user's sign-in may take
+  // longer.
   using _turn = await cache.turn(key, { clock: world.clock, signal, patience: renewing });
   const tokens = await cache.read(key);
-  // Here first: whoever signs out wants that whatever the network does.
+  // Remove the local tokens first, so that a network failure cannot prevent it.
   await cache.forget(key);
   if (tokens?.refreshToken === undefined) return tokens !== undefined;
   try {
@@ -165,20 +167,20 @@ class SignIn {
     const error = () =>
       new PosternError(
         "timeout",
-        `Cannot sign in at ${this.#issuer}: nobody did within ${Math.round(ms / 1000)} s`,
+        `Cannot sign in at ${this.#issuer}: no sign-in within ${Math.round(ms / 1000)} s`,
         {
           exit: 5,
-          hint: "try again; where there is no browser: postern login --device",
+          hint: "try again; without a browser, run: postern login --device",
         },
       );
     const { clock } = this.#parts.world;
     return await within({ clock, ms, signal, error }, async (signal) => {
       using _turn = await this.#cache.turn(this.#key, { clock, signal, onWait: () => this.#tellWaiting() });
-      return await this.#stored() ?? await this.#anew(signal);
+      return await this.#stored() ?? await this.#signIn(signal);
     });
   }
 
-  /** A token that is there already. */
+  /** A usable token from the cache or from commodore. */
   async #stored(): Promise<SignedIn | undefined> {
     if (this.#options.isAnew) return undefined;
     const { world, log } = this.#parts;
@@ -194,14 +196,14 @@ class SignIn {
       isFresh(claims, this.#parts.world.clock.date());
   }
 
-  /** Whether a token is from this provider and for this client: any other would be sent to whom it is not for. */
+  /** Whether a token was issued by this provider for this client; any other must not be sent to this API. */
   #isOurs({ idToken }: StoredTokens): boolean {
     const claims = readClaims(idToken);
     return claims?.issuer?.replace(/\/+$/, "") === this.#issuer &&
       claims.audience.includes(this.#key.clientId);
   }
 
-  async #anew(signal: AbortSignal): Promise<SignedIn> {
+  async #signIn(signal: AbortSignal): Promise<SignedIn> {
     const { world, log } = this.#parts;
     const { method = "browser", port, asksAnyway = isBrowserAsked(world.process) } = this.#options;
     const provider = await discover(this.#options, this.#parts, { signal });
@@ -209,9 +211,13 @@ class SignIn {
     if (renewed) return signedIn(renewed, "refresh");
     const hasTerminal = world.terminal.isInput || world.terminal.isErrorOutput;
     if (method === "none" || !(hasTerminal || asksAnyway)) {
-      throw new PosternError("auth", `Cannot sign in at ${this.#issuer} without asking a person`, {
-        hint: "sign in once in a terminal: postern login",
-      });
+      throw new PosternError(
+        "auth",
+        `Cannot sign in at ${this.#issuer}: the sign-in needs a user at a terminal`,
+        {
+          hint: "sign in once in a terminal: postern login",
+        },
+      );
     }
     const say = this.#say;
     const tokens = method === "device"
@@ -221,7 +227,7 @@ class SignIn {
     return signedIn(tokens, "person");
   }
 
-  /** New tokens for the refresh token of an earlier sign-in, ours or commodore's. */
+  /** Renews the tokens of an earlier sign-in, of postern or commodore. */
   async #renewed(provider: OidcProvider, signal: AbortSignal): Promise<StoredTokens | undefined> {
     const { world, log } = this.#parts;
     const candidates = [
@@ -249,10 +255,10 @@ class SignIn {
     return say ?? ((text) => world.terminal.err(text));
   }
 
-  /** It may be some other window's browser that a person has forgotten about. */
+  /** Tells the user about another sign-in, which may wait in a forgotten browser window. */
   async #tellWaiting(): Promise<void> {
     if (this.#options.method === "none") return;
-    await this.#say(`postern: another postern is signing in at ${this.#issuer} now: waiting for it\n`);
+    await this.#say(`postern: waiting for another postern process that is signing in at ${this.#issuer}\n`);
   }
 }
 

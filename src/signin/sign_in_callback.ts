@@ -19,46 +19,46 @@ export interface CallbackParts {
   readonly log: Log;
 }
 
-/** Where a browser comes back to. */
+/** The redirect address of a sign-in. */
 export interface CallbackPlace {
-  /** The addresses of loopback to listen on; a machine without IPv6 does without that one. */
+  /** The loopback addresses to listen on; IPv6 is skipped on machines without it. */
   readonly hosts: readonly string[];
-  /** The host as the provider knows it. */
+  /** The host in the redirect URI, as registered with the provider. */
   readonly name: string;
-  /** The path as the provider knows it; "/" is left out of the address. */
+  /** The path in the redirect URI, as registered with the provider; "/" is left out. */
   readonly path: string;
 }
 
-/** As it is registered for tools of this kind: the root, under a name. */
+/** The usual registration of command-line programs: the root path of localhost. */
 const usualPlace: CallbackPlace = { hosts: ["127.0.0.1", "::1"], name: "localhost", path: "/" };
 
-/** What a browser is sent away for. */
+/** A round trip of the browser to the provider. */
 export interface Errand<T> {
   readonly url: URL;
-  /** What it has to bring back; nobody else knows it. */
+  /** The secret value that the browser must return. */
   readonly state: string;
-  /** The result of what it brought, and as whom; or another errand, on which it is sent at once. */
+  /** Returns the result and the user's name, or another errand for the same browser. */
   redeem(answer: URLSearchParams, options: { signal: AbortSignal }): Promise<Brought<T>>;
 }
 
-/** What comes of an errand. */
+/** The outcome of an errand. */
 export type Brought<T> =
   | { readonly result: T; readonly name: string | undefined }
   | { readonly next: Errand<T> };
 
-/** The most bytes of a request: codes are long where they are encrypted. */
+/** Maximum size of a request in bytes; encrypted codes are long. */
 const mostRequest = 32 * 1024;
-/** How long a request may take to arrive, and an answer to be read, in ms. */
+/** How long a request may take to arrive, and a response to be read, in ms. */
 const patience = 10_000;
-/** How many clients may be silent at once: browsers open connections ahead of need. */
+/** Maximum number of silent clients: browsers open connections in advance. */
 const mostSilent = 16;
 
 /**
- * The place where a browser comes back to, on loopback only, for one sign-in only. Whatever else comes there is
- * answered and changes nothing.
+ * Listens on loopback for the browser's return from one sign-in. Other requests get a response but change
+ * nothing.
  */
 export class SignInCallback implements AsyncDisposable {
-  /** As it is registered with the provider. */
+  /** The redirect URI, as registered with the provider. */
   readonly redirectUri: string;
   readonly #listening: readonly Listening[];
   readonly #path: string;
@@ -74,7 +74,7 @@ export class SignInCallback implements AsyncDisposable {
     this.#parts = parts;
   }
 
-  /** Binds the port, 0 for any free one; where it is taken, the failure says by whom as far as that can be told. */
+  /** Binds the port, or any free one for 0. If the port is taken, the error names its owner if possible. */
   static async open(
     port: number,
     parts: CallbackParts,
@@ -86,7 +86,7 @@ export class SignInCallback implements AsyncDisposable {
         try {
           listening.push(parts.network.listen({ host, port }));
         } catch (error) {
-          // A machine without IPv6.
+          // The machine has no IPv6.
           const isMissing = error instanceof PosternError && error.detail === "network";
           if (!isMissing || host !== "::1") throw error;
         }
@@ -98,7 +98,7 @@ export class SignInCallback implements AsyncDisposable {
     }
   }
 
-  /** Waits for the browser that comes back from an errand, and shows whether that worked. */
+  /** Waits for the browser's return from an errand, and shows it the result. */
   async result<T>(first: Errand<T>, { signal }: { signal: AbortSignal }): Promise<T> {
     const { clock, log } = this.#parts;
     const { promise, resolve, reject } = Promise.withResolvers<T>();
@@ -112,7 +112,7 @@ export class SignInCallback implements AsyncDisposable {
     const respond = async (head: RequestHead): Promise<Reply> => {
       const answer = answerOf(head, this.#path);
       if (!(answer instanceof URLSearchParams)) return { page: answer };
-      // Another sign-in's, somebody's guess, or a person who looks what is here.
+      // The request belongs to another sign-in, guesses the state, or is a user's visit.
       if (answer.getAll("state").length !== 1 || answer.get("state") !== errand.state) {
         log.warn("sign_in.foreign_callback");
         return { page: strayPage() };
@@ -128,7 +128,7 @@ export class SignInCallback implements AsyncDisposable {
         isTaken = false;
         return { page: onwardPage(errand.url) };
       } catch (error) {
-        const reason = error instanceof PosternError ? error.message : "Something unexpected went wrong";
+        const reason = error instanceof PosternError ? error.message : "An unexpected error occurred";
         return { page: failedPage(reason), done: () => reject(error) };
       }
     };
@@ -148,7 +148,8 @@ export class SignInCallback implements AsyncDisposable {
 
   async #serve(client: Conn, respond: (head: RequestHead) => Promise<Reply>): Promise<void> {
     const { clock } = this.#parts;
-    const late = () => client.abort(new PosternError("timeout", "Cannot wait any longer for this client"));
+    const late = () =>
+      client.abort(new PosternError("timeout", "Cannot serve this client: the timeout has passed"));
     const messages = new Messages(client, { limit: mostRequest });
     let response: Reply | undefined;
     try {
@@ -158,21 +159,23 @@ export class SignInCallback implements AsyncDisposable {
       using _deadline = clock.after(patience / 5, late);
       await client.write(pageBytes(response.page, head === "bad" ? "GET" : head.method));
       await client.closeWrite();
-      // Closing over bytes that nobody has read would reset the connection, and the page would be lost.
+      // Closing the connection with unread bytes would reset it, and the browser would lose the page.
       let drained = messages.take(mostRequest).length;
       while (drained < mostRequest && await messages.fill()) drained += messages.take(mostRequest).length;
     } finally {
       await client[Symbol.asyncDispose]();
-      // Only now: the person has to get the page before this program ends.
+      // The browser must receive the page before this program ends.
       response?.done?.();
     }
   }
 
   async #head(client: Conn, messages: Messages, late: () => void): Promise<RequestHead | "bad" | undefined> {
-    // Whoever opens connections to keep others out loses the oldest of them.
+    // If clients fill all silent places, close the oldest one.
     const [oldest] = this.#silent;
     if (oldest && this.#silent.size >= mostSilent) {
-      oldest.abort(new PosternError("timeout", "Cannot wait for this client: others came after it"));
+      oldest.abort(
+        new PosternError("timeout", "Cannot serve this client: too many newer clients are waiting"),
+      );
     }
     this.#silent.add(client);
     using _deadline = this.#parts.clock.after(patience, late);
@@ -192,15 +195,15 @@ export class SignInCallback implements AsyncDisposable {
   }
 }
 
-/** What a client is answered, and what follows when it has that. */
+/** A response, and the action after it was sent. */
 interface Reply {
   readonly page: SignInPage;
   readonly done?: () => void;
 }
 
-/** What the browser brought, or the page for a request that brings nothing. */
+/** The parameters that the browser returned, or the page for any other request. */
 function answerOf({ method, target, fields }: RequestHead, wanted: string): URLSearchParams | SignInPage {
-  // A name that was made to point here belongs to somebody else's page.
+  // Another host name that resolves to this machine belongs to a foreign page (DNS rebinding).
   const host = URL.parse(`http://${fields.get("host") ?? ""}`)?.hostname ?? "";
   if (!isLoopbackHost(host)) return otherPage(421);
   const [path = "", query = ""] = target.split(/\?(.*)/s);

@@ -1,20 +1,23 @@
 import { decodeBase64, jsonIn } from "../core/mod.ts";
 import { asText, isMapping } from "../config/mod.ts";
 
-/** What an id_token says of itself. Nobody has checked its signature: good for choosing one, not for trusting it. */
+/** The claims of an id_token, with an unchecked signature: use them to choose a token, not to trust it. */
 export interface TokenClaims {
   readonly issuer: string | undefined;
   readonly audience: readonly string[];
   readonly subject: string | undefined;
-  /** Who it is, in a person's words, and fit to be shown. */
+  /** The user's name, safe to display. */
   readonly name: string | undefined;
   readonly expires: Date | undefined;
 }
 
-/** How long before its end a token counts as expired, in ms: it has to arrive, and clocks differ. */
+/**
+ * A token that expires within this time, in ms, counts as expired: it needs time to arrive, and clocks
+ * differ.
+ */
 const margin = 10_000;
 
-/** The claims of a JWT (RFC 7519); undefined when it is none. */
+/** The claims of a JWT (RFC 7519); undefined for any other text. */
 export function readClaims(token: string): TokenClaims | undefined {
   const [, payload, signature, ...more] = token.split(".");
   if (payload === undefined || signature === undefined || more.length > 0) return undefined;
@@ -31,17 +34,17 @@ export function readClaims(token: string): TokenClaims | undefined {
   };
 }
 
-/** Whether a token is good for a while yet. */
+/** Whether a token is valid for some more time. */
 export function isFresh({ expires }: Pick<TokenClaims, "expires">, now: Date): boolean {
   return expires !== undefined && expires.getTime() - margin > now.getTime();
 }
 
-/** Undefined for what is no JSON: the caller says so, without the token. */
+/** Undefined if the part is not JSON; the caller reports that without showing the token. */
 function decoded(part: string): unknown {
   return jsonIn(decodeBase64(part.replaceAll("-", "+").replaceAll("_", "/")) ?? "");
 }
 
-/** A terminal obeys some characters. */
+/** Replaces terminal control characters. */
 function shownName(value: unknown): string | undefined {
   return asText(value)?.replace(/[\p{C}\p{Zl}\p{Zp}]+/gu, "?").slice(0, 200);
 }

@@ -1,49 +1,51 @@
 import { encodeBase64, escapedMarkup } from "../core/mod.ts";
-/** A page for the browser that a sign-in has sent away and got back. */
+/** A page for the browser at the end of a sign-in. */
 export interface SignInPage {
   readonly status: number;
   readonly fields: readonly (readonly [name: string, value: string])[];
   readonly body: Uint8Array<ArrayBuffer>;
 }
 
-/** The end of a sign-in that worked, and as whom. */
+/** The page after a successful sign-in. */
 export function signedInPage(name: string | undefined): SignInPage {
   return page(200, name === undefined ? "You are signed in" : `You are signed in as ${name}`, [
-    "You can close this window and go back to where you started.",
+    "You can close this window and return to your program.",
   ]);
 }
 
-/** Sends the browser to the provider once more. */
+/** Redirects the browser to the provider again. */
 export function onwardPage(url: URL): SignInPage {
-  const { fields, body } = page(302, "On to the provider", [`It asks once more: ${url.origin}`]);
+  const { fields, body } = page(302, "Redirecting to the provider", [
+    `The provider needs another step: ${url.origin}`,
+  ]);
   return { status: 302, fields: [["Location", url.href], ...fields], body };
 }
 
-/** The end of a sign-in that did not. */
+/** The page after a failed sign-in. */
 export function failedPage(reason: string): SignInPage {
   return page(403, "You are not signed in", [
     reason,
-    "You can close this window: the program you started says more.",
+    "You can close this window. The program that you started shows the details.",
   ]);
 }
 
-/** For whoever comes without having been sent, or from another sign-in. */
+/** The page for visitors without a sign-in, or from another one. */
 export function strayPage(): SignInPage {
   return page(400, "Nothing to do here", [
-    "postern waits for a sign-in at this address. This page does not belong to it.",
-    "Open the address that postern shows, in this browser.",
+    "postern waits for a sign-in at this address. Your request does not belong to it.",
+    "Open the address that postern shows in this browser.",
   ]);
 }
 
-/** For a browser that comes back once more. */
+/** The page for a browser that returns a second time. */
 export function usedPage(): SignInPage {
-  return page(409, "This sign-in is done", ["It can be used once. You can close this window."]);
+  return page(409, "This sign-in is complete", ["You can use it only once. You can close this window."]);
 }
 
-/** For anything that is no page here. */
+/** The page for any other path or method. */
 export function otherPage(status: 404 | 405 | 421): SignInPage {
   return page(status, "Nothing to do here", [
-    "postern waits for a sign-in at this address, and for nothing else.",
+    "postern only waits for a sign-in at this address.",
   ]);
 }
 
@@ -71,7 +73,7 @@ ${paragraphs}
     fields: [
       ["Content-Type", "text/html; charset=utf-8"],
       ["Cache-Control", "no-store"],
-      // The address of this page holds the code of the sign-in.
+      // The URL of this page contains the code of the sign-in.
       ["Referrer-Policy", "no-referrer"],
       ["X-Content-Type-Options", "nosniff"],
       [

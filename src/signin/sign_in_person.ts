@@ -13,14 +13,14 @@ import type { StoredTokens } from "./token_cache.ts";
 export interface PersonParts {
   readonly world: Pick<World, "clock" | "network" | "files" | "process" | "places">;
   readonly log: Log;
-  /** Says something to the person; with line ends. */
+  /** Shows a text with its line ends to the user. */
   readonly say: (text: string) => Promise<void>;
 }
 
-/** The port that is registered with providers for tools of this kind. */
+/** The port that command-line programs register with providers. */
 const usualPort = 18000;
 
-/** Sends the person's browser to the provider and waits for it to come back. */
+/** Opens the provider's sign-in in the user's browser and waits for its return. */
 export async function signInByBrowser(
   provider: OidcProvider,
   parts: PersonParts,
@@ -36,18 +36,18 @@ export async function signInByBrowser(
 }
 
 export interface BrowserErrand<T> {
-  /** Where the browser comes back to; 0 is any free port. */
+  /** The port of the redirect address; 0 means any free one. */
   readonly port: number;
   readonly place?: CallbackPlace;
-  /** Who asks the person to sign in, for what is said. */
+  /** The server that requests the sign-in, for messages. */
   readonly at: string;
   errand(redirectUri: string): Promise<Errand<T>>;
-  /** The failure where no browser can be opened here; without it, a person may open the address by hand. */
+  /** The error without a browser; if absent, the user may open the URL by hand. */
   readonly withoutBrowser?: () => PosternError;
   readonly signal: AbortSignal;
 }
 
-/** Sends the person's browser somewhere and waits for it to come back. */
+/** Opens a URL in the user's browser and waits for its return. */
 export async function sendBrowser<T>(
   { world, log, say }: PersonParts,
   { port, place, at, errand: errandFor, withoutBrowser, signal }: BrowserErrand<T>,
@@ -62,11 +62,11 @@ export async function sendBrowser<T>(
   const ending = new AbortController();
   const waiting = AbortSignal.any([signal, ending.signal]);
   const coming = callback.result(errand, { signal: waiting });
-  // It is waited for below; until then a failure is nobody's surprise.
+  // The promise is awaited below; until then, ignore its rejection.
   coming.catch(() => {});
   try {
     await say(
-      `postern: sign in at ${at} with your browser; if none opens, open this address:\n${errand.url.href}\n`,
+      `postern: sign in at ${at} with your browser; if it does not open, open this address:\n${errand.url.href}\n`,
     );
     using browser = await startBrowser(errand.url, { world, log, say }, { signal });
     if (!browser && withoutBrowser) throw withoutBrowser();
@@ -102,7 +102,7 @@ function online(scopes: readonly string[]): readonly string[] {
   return scopes.filter((scope) => scope !== offlineAccess);
 }
 
-/** Shows a code that the person types on some other device, and asks until that is done. */
+/** Shows a code for another device, and polls until the user has signed in. */
 export async function signInByDevice(
   provider: OidcProvider,
   parts: Pick<PersonParts, "world" | "say">,
@@ -132,29 +132,29 @@ async function oneDeviceCode(
     try {
       const answer = await request.ask({ signal });
       if (typeof answer === "object") return answer;
-      // RFC 8628, section 3.5: from here on.
+      // RFC 8628, section 3.5: the longer interval stays.
       if (answer === "slow_down") interval += 5000;
     } catch (error) {
       signal.throwIfAborted();
-      // The same section: a lost connection is no answer, and asking less often is the remedy.
+      // RFC 8628, section 3.5: after a lost connection, poll less often.
       if (!(error instanceof PosternError) || !passing.has(error.code)) throw error;
       interval *= 2;
     }
   }
-  throw new PosternError("timeout", `Cannot sign in at ${provider.issuer}: the code was not used in time`, {
+  throw new PosternError("timeout", `Cannot sign in at ${provider.issuer}: the code has expired`, {
     exit: 5,
-    hint: "begin again",
+    hint: "start the sign-in again",
   });
 }
 
 const passing: ReadonlySet<string> = new Set(["timeout", "unreachable", "refused", "name_not_found"]);
 
 interface StartedBrowser extends Disposable {
-  /** Says so when its program ends with a failure. */
+  /** Reports when the browser's program fails. */
   watch(): void;
 }
 
-/** Without a browser the person has the address: nothing of this ends the sign-in. */
+/** Opens a browser. A failure does not end the sign-in, because the user can open the URL by hand. */
 async function startBrowser(
   url: URL,
   { world, log, say }: PersonParts,
@@ -171,7 +171,7 @@ async function startBrowser(
           if (code === 0 || isOver) return;
           log.info("sign_in.browser_failed", { program, code });
           return say(
-            `postern: "${program}" could not open the address (exit code ${code}): open it yourself\n`,
+            `postern: "${program}" failed to open the address (exit code ${code}); open it yourself\n`,
           );
         }),
       [Symbol.dispose]: () => {
@@ -182,7 +182,7 @@ async function startBrowser(
   } catch (error) {
     signal.throwIfAborted();
     log.info("sign_in.browser_failed", { reason: describe(error) });
-    await say(`postern: no browser could be started (${describe(error)}): open the address yourself\n`);
+    await say(`postern: cannot start a browser (${describe(error)}); open the address yourself\n`);
     return undefined;
   }
 }

@@ -4,8 +4,8 @@ import { PosternError } from "../words/mod.ts";
 import { HttpClient } from "../http/mod.ts";
 
 /**
- * The failure to bind the port of the sign-in, with whoever has it in the hint. Another program that waits for a
- * sign-in is the usual one, and those can be told by how they answer.
+ * Converts a failure to bind the sign-in port, with the port's owner in the hint. Usually another program
+ * waits for a sign-in there, and its responses identify it.
  */
 export async function portTaken(
   error: unknown,
@@ -24,8 +24,8 @@ export async function portTaken(
       detail: error.detail,
       exit: error.exit,
       hint: owner
-        ? "finish that sign-in or end that program, then try again; or sign in with --device"
-        : `${error.hint ?? "see who has it"}; or sign in with --device`,
+        ? "finish that sign-in or stop that program, then try again; or sign in with --device"
+        : `${error.hint ?? "find the program that uses the port"}; or sign in with --device`,
     },
   );
 }
@@ -41,12 +41,12 @@ async function ownerOf(
       const url = new URL(`http://${host}:${port}/healthz`);
       const { fields, body } = await client.ask({ url }, { signal });
       const text = new TextDecoder().decode(body);
-      if (text.includes("<title>postern: ")) return "another postern that waits for a sign-in";
+      if (text.includes("<title>postern: ")) return "another postern process that waits for a sign-in";
       if (text === "ok" && /^BaseHTTP\//.test(fields.get("server") ?? "")) {
         return "commodore, which waits for a sign-in";
       }
     } catch {
-      // Whoever it is does not say: the system's own hint has to do.
+      // The owner is unknown, so the hint of the system must be enough.
     }
   }
   return undefined;

@@ -1,4 +1,6 @@
-/** A command line in the words a POSIX shell would make of it, without expansions; undefined when a quote is not closed. */
+/**
+ * Splits a command line into words like a POSIX shell, without expansions; undefined for an unclosed quote.
+ */
 export function splitCommand(
   line: string,
   { escapes = true }: { escapes?: boolean } = {},

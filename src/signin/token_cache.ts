@@ -3,7 +3,7 @@ import { type Clock, hexText, jsonIn, type Log, pause, sha256 } from "../core/mo
 import { describe, isPosternError, PosternError } from "../words/mod.ts";
 import type { Files, World } from "../world/mod.ts";
 
-/** Whose tokens: of a client at an issuer, for one API. */
+/** Identifies tokens by issuer, client and API. */
 export interface TokenKey {
   readonly issuer: string;
   readonly clientId: string;
@@ -11,22 +11,22 @@ export interface TokenKey {
 }
 
 export interface StoredTokens {
-  /** The bearer token: an id_token, which tells by itself how long it is good, or what a cluster takes. */
+  /** The bearer token: an id_token, which contains its expiry, or an OpenShift token. */
   readonly idToken: string;
   readonly refreshToken?: string;
-  /** How long a token is good that does not tell, in RFC 3339. */
+  /** The expiry of a token that does not contain it, in RFC 3339. */
   readonly expires?: string;
-  /** When the cluster last took it, in RFC 3339. */
+  /** When the cluster last accepted it, in RFC 3339. */
   readonly checked?: string;
 }
 
-/** The most bytes of a file with tokens. */
+/** Maximum size of a token file in bytes. */
 const mostBytes = 256 * 1024;
 const version = 1;
 
 /**
- * The tokens of earlier sign-ins: one file each, for us alone, in a directory for us alone. A file is replaced whole,
- * so that whoever reads beside us sees the old tokens or the new ones.
+ * The tokens of earlier sign-ins, in one private file each, in a private directory. A file is replaced
+ * atomically, so concurrent readers see the old tokens or the new ones.
  */
 export class TokenCache {
   readonly #files: Files;
@@ -41,7 +41,9 @@ export class TokenCache {
     this.#log = log;
   }
 
-  /** What is stored; undefined also for a file that is damaged or that others could have read or written. */
+  /**
+   * Reads stored tokens; undefined also for a damaged file and for one that other users could read or write.
+   */
   async read(key: TokenKey): Promise<StoredTokens | undefined> {
     const path = await this.#path(key);
     const found = await this.#files.info(path);
@@ -62,7 +64,7 @@ export class TokenCache {
     });
   }
 
-  /** A full or read-only disk costs the next sign-in, not this one. */
+  /** Stores tokens; if the disk is full or read-only, only the next sign-in is affected. */
   async keep(key: TokenKey, tokens: StoredTokens): Promise<void> {
     try {
       await this.write(key, tokens);
@@ -75,7 +77,7 @@ export class TokenCache {
     await this.#files.remove(await this.#path(key));
   }
 
-  /** The sign-ins for an API, whichever provider they are from. */
+  /** The stored sign-ins for an API, of any provider. */
   async keysFor(apiUrl: string): Promise<TokenKey[]> {
     const key = keyUrl(apiUrl);
     const names = await this.#files.info(this.#directory) ? await this.#files.list(this.#directory) : [];
@@ -92,15 +94,15 @@ export class TokenCache {
     return keys;
   }
 
-  /** Takes the lock on one sign-in; undefined while another process has it. */
+  /** Takes the lock for one sign-in; undefined while another process holds it. */
   async lock(key: TokenKey): Promise<Disposable | undefined> {
     await this.#files.privateDirectory(this.#directory);
     return await this.#files.lock(`${await this.#path(key)}.lock`, { removes: true });
   }
 
   /**
-   * Takes the lock once whoever signs in now is done, and says so where it must wait; undefined where locks cannot be
-   * had, which must not keep anybody out, and after `patience` ms.
+   * Waits for another process's sign-in, takes the lock, and logs if it must wait. Undefined after `patience`
+   * ms, and if locks do not work here, because that must not prevent a sign-in.
    */
   async turn(
     key: TokenKey,
@@ -117,7 +119,7 @@ export class TokenCache {
         const lock = await this.lock(key);
         if (lock) return lock;
         if (!isTold) {
-          this.#log.info("sign_in.waiting", { reason: "another postern signs in now" });
+          this.#log.info("sign_in.waiting", { reason: "another postern process is signing in" });
           await onWait?.();
         }
         if (clock.now() >= end) return undefined;
@@ -135,7 +137,7 @@ export class TokenCache {
     if (owner !== undefined && this.#uid !== undefined && owner !== this.#uid) {
       return "it belongs to another user";
     }
-    if (mode !== undefined && (mode & 0o077) !== 0) return "others may read or write it";
+    if (mode !== undefined && (mode & 0o077) !== 0) return "other users may read or write it";
     return undefined;
   }
 
@@ -157,18 +159,18 @@ export class TokenCache {
   }
 }
 
-/** A URL in the one form that keys have: case, default port and a slash at the end make no other API. */
+/** A URL in canonical form for keys: letter case, a default port and a trailing slash do not matter. */
 export function keyUrl(text: string): string {
   const url = URL.parse(text);
   if (!url || !["https:", "http:"].includes(url.protocol)) {
-    throw new PosternError("config", "Cannot sign in: what is named as a URL is none", {
-      hint: "write it with https:// before the host",
+    throw new PosternError("config", "Cannot sign in: a configured URL is invalid", {
+      hint: "begin the URL with https://",
     });
   }
   return `${url.protocol}//${url.host}${url.pathname.replace(/\/+$/, "")}${url.search}`;
 }
 
-/** A name of a file may stand for one key only, but what it says is checked all the same. */
+/** Reads tokens and checks that the file belongs to this key, although its name should guarantee it. */
 function storedTokens(text: string, key: TokenKey): StoredTokens | undefined {
   const content = jsonIn(text);
   if (!isMapping(content) || content["version"] !== version) return undefined;
@@ -183,7 +185,10 @@ function storedTokens(text: string, key: TokenKey): StoredTokens | undefined {
   };
 }
 
-/** Nothing is lost when it is replaced: what we write the newer postern can read. */
+/**
+ * Whether a newer postern wrote the file; replacing it is safe, because the newer postern can read our
+ * format.
+ */
 function isNewer(text: string): boolean {
   const content = jsonIn(text);
   return isMapping(content) && typeof content["version"] === "number" && content["version"] > version;

@@ -7,7 +7,7 @@ import { Household } from "../support/postern_process.ts";
 import { type RawClient, throughSocks5 } from "../support/raw_client.ts";
 import { echoServer } from "../support/target_server.ts";
 
-/** An instance that routes names of a private network to a server with given answers. */
+/** Starts an instance whose proxy resolves all names to one echo server. */
 async function openInstance(more = "") {
   await using opened = new AsyncDisposableStack();
   const home = opened.use(await Household.open());
@@ -99,7 +99,7 @@ peerTest("the live page of a listener with passwords requires the token, and rem
   assert.equal(opened.url(), `http://${world.address}/`);
   const token = new URL(stdout.trim()).hash.slice("#token=".length);
   assert.equal(token.length, 48);
-  // Chromium itself adds the URL to a message, although no page listens for it.
+  // The first event contains the fragment with the token, which Chromium does not send.
   for (const url of asked.slice(1)) assert.ok(!url.includes(token), url);
   assert.deepEqual(opened.complaints, []);
 });

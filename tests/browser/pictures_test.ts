@@ -5,7 +5,7 @@ import { eventually } from "../support/peer_program.ts";
 import { peerTest } from "../support/peers.ts";
 import { sshPeers } from "../support/sshd.ts";
 
-/** The pictures of the documents: `deno task pictures` writes them. */
+/** The pictures of the documents, which `deno task pictures` writes. */
 const pictures: Readonly<Record<string, PageOptions>> = {
   "live-page-light": { colours: "light", height: 948 },
   "live-page-dark": { colours: "dark", height: 948 },

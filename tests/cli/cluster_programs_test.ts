@@ -78,9 +78,9 @@ Deno.test("postern shell exits 125 before it starts a program, 126 and 127 if th
   await storeClusters(home);
   await using _instance = await home.instance();
   const cases = [
-    { args: ["shell", "c-lab", "--", "true"], code: 125, says: /may be c-lab-2, c-lab-1/ },
-    { args: ["shell", "no-such", "--", "true"], code: 125, says: /no cluster is called so/ },
-    { args: ["shell", "c-empty", "--", "true"], code: 125, says: /no fact has an address of its API/ },
+    { args: ["shell", "c-lab", "--", "true"], code: 125, says: /"c-lab" matches c-lab-2, c-lab-1/ },
+    { args: ["shell", "no-such", "--", "true"], code: 125, says: /no cluster has this name/ },
+    { args: ["shell", "c-empty", "--", "true"], code: 125, says: /no fact contains an API URL/ },
     { args: ["shell", "--nonsense", "c-lab-1"], code: 125, says: /--nonsense/ },
     {
       args: ["shell", "--id", "other", "c-lab-1", "--", "true"],

@@ -56,7 +56,7 @@ Deno.test("postern reports the files of a newer version and does not change them
   await makeNewer(home);
   const left = await everything(home);
   const sentence =
-    /^postern: error: Cannot use "[^"]+catalogue\.kv": it is of a newer postern \(format 99\)\npostern: hint: use the newer postern, or begin anew with this one: postern update\n$/;
+    /^postern: error: Cannot use "[^"]+catalogue\.kv": a newer postern wrote it \(format 99\)\npostern: hint: use the newer postern, or fetch the catalogue again with this one: postern update\n$/;
   for (const args of [["clusters"], ["kubeconfig"], ["proxy"]]) {
     await t.step(args.join(" "), async () => {
       const { code, stdout, stderr } = await home.run(args);
@@ -69,7 +69,7 @@ Deno.test("postern reports the files of a newer version and does not change them
     const { code, stderr } = await home.run(["update", "--no-sign-in"]);
     assert.equal(code, 5, stderr);
     assert.match(stderr, /cache_ignored file=\S+ reason="a newer postern has written it"/);
-    assert.match(stderr, /postern: error: Cannot sign in at \S+ without asking a person\n/);
+    assert.match(stderr, /postern: error: Cannot sign in at \S+: the sign-in needs a user at a terminal\n/);
     assert.deepEqual(await everything(home), left);
   });
   await t.step(
@@ -79,7 +79,7 @@ Deno.test("postern reports the files of a newer version and does not change them
       await company.signIn(home.start(["login"], { env: { POSTERN_BROWSER: "true" } }));
       const { code, stderr } = await home.run(["update"]);
       assert.equal(code, 0, stderr);
-      const [, aside = ""] = /it is kept as "([^"]+)", and a new one was begun\n$/.exec(stderr) ?? [];
+      const [, aside = ""] = /postern renamed it to "([^"]+)" and created a new store\n$/.exec(stderr) ?? [];
       using kept = await Deno.openKv(aside);
       const { value } = await kept.get<Uint8Array>(["format"]);
       assert.equal(new TextDecoder().decode(value ?? undefined), "99");

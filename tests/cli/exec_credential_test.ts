@@ -21,7 +21,7 @@ Deno.test("postern exec-credential reports what is missing and prints no credent
       args: [],
       env: { KUBERNETES_EXEC_INFO: "s3cret" },
       code: 4,
-      says: /no ExecCredential/,
+      says: /not an ExecCredential/,
     },
     {
       name: "a server without TLS",
@@ -33,7 +33,7 @@ Deno.test("postern exec-credential reports what is missing and prints no credent
       name: "an empty token",
       args: ["--server", "https://api.example.net", "--token-file", `${home.directory}/empty`],
       code: 4,
-      says: /it holds nothing/,
+      says: /it is empty/,
     },
     {
       name: "a missing instance",
@@ -41,7 +41,7 @@ Deno.test("postern exec-credential reports what is missing and prints no credent
       env: info({ cluster: { server: "https://api.example.net", "proxy-url": "socks5://127.0.0.1:1" } }),
       code: 6,
       says:
-        /Cannot reach the proxy "door" \(127\.0\.0\.1:1\).*\n.*hint: start the door: postern proxy --background/,
+        /Cannot reach the proxy "instance" \(127\.0\.0\.1:1\).*\n.*hint: start an instance: postern proxy --background/,
     },
   ];
   for (const { name, args, env = {}, code, says } of cases) {

@@ -60,7 +60,8 @@ Deno.test("postern rejects what kharon rejects", async (t) => {
     {
       args: ["update", "--lieutenant-url", "http://api.example.net"],
       code: 4,
-      says: /^--lieutenant-url: must begin with https:\/\/.*\npostern: hint: see postern update --help/m,
+      says:
+        /^--lieutenant-url: must begin with https:\/\/.*\npostern: hint: show the options: postern update --help/m,
     },
   ];
   for (const { args, code, says } of cases) {
@@ -73,7 +74,10 @@ Deno.test("postern rejects what kharon rejects", async (t) => {
   await t.step("an API that the configuration does not name", async () => {
     await home.configure("catalogues: [{ lieutenant: https://api.syn.example.net }]\n");
     const ended = await home.run(["update", "--lieutenant-url", "https://other.example.net"]);
-    assert.match(ended.stderr, /does not name it\npostern: hint: known are https:\/\/api\.syn\.example\.net/);
+    assert.match(
+      ended.stderr,
+      /does not contain it\npostern: hint: use one of: https:\/\/api\.syn\.example\.net/,
+    );
     assert.equal(ended.code, 2);
   });
 });
@@ -118,7 +122,7 @@ peerTest(
     await t.step("an ambiguous cluster", async () => {
       const { code, stderr } = await home.run(["switch", "c-lab"], { env });
       assert.equal(code, 2);
-      assert.match(stderr, /may be c-lab-2, c-lab-1/);
+      assert.match(stderr, /"c-lab" matches c-lab-2, c-lab-1/);
     });
   },
 );
@@ -148,5 +152,5 @@ Deno.test("postern oc-web-login URL --exec-credential is the exec plugin of khar
     "--exec-credential",
   ]);
   assert.deepEqual([code, stdout], [2, ""]);
-  assert.match(stderr, /the server is no address that begins with https:/);
+  assert.match(stderr, /the server is not a URL that begins with https:/);
 });

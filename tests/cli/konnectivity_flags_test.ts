@@ -131,7 +131,7 @@ peerTest("konnectivity reports unusable flags", konnectivityPeers, async (paths)
     [["server", ...back, ca, "--enable-lease-controller=perhaps"], /neither true nor false/, 2],
     [
       ["server", ...back, ca, "--uds-name=/tmp/x", "--server-port=0", "--enable-lease-controller"],
-      /no pod of one[^]*--kubeconfig/,
+      /does not run in a pod[^]*--kubeconfig/,
       4,
     ],
     [["agent", "--agent-identifiers=name=a"], /"name" in --agent-identifiers/, 2],

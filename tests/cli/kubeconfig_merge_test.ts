@@ -47,7 +47,7 @@ peerTest(
     assert.equal(refused.code, 1, refused.stderr);
     assert.match(
       refused.stderr,
-      /1 cluster of the same name lead elsewhere: c-lab-1\npostern: hint: add --force/,
+      /different entries with the same name \(1 cluster\): c-lab-1\npostern: hint: add --force/,
     );
     const forced = await home.run([...merge, "--force"]);
     assert.equal(forced.code, 0, forced.stderr);

@@ -15,7 +15,7 @@ const cases = [
     args: ["fa*"],
     code: 2,
     stderr:
-      /Cannot test "fa\*": no ssh transport, host or cluster has that name\n.*known transports are near; /,
+      /Cannot test "fa\*": no ssh transport, host or cluster has this name\n.*use one of the transports near, /,
   },
   {
     name: "exits 4 for an invalid configuration",

@@ -23,9 +23,9 @@ Deno.test("postern update: an instance knows the fleet even when the API is down
   assert.equal(failed.code, 6);
   assert.match(
     failed.stderr,
-    /^postern: error: Cannot read the clusters of .*: it answered 503: gone\npostern: hint: /,
+    /^postern: error: Cannot read the clusters of .*: the server returned 503: gone\npostern: hint: /,
   );
-  assert.match(failed.stderr, /; the catalogue of \d+s ago is kept\n$/);
+  assert.match(failed.stderr, /; postern keeps the catalogue of \d+s ago\n$/);
   await using instance = await home.instance();
   const [status] = JSON.parse((await home.run(["status", "-o", "json"])).stdout);
   assert.deepEqual([status.catalogues[0].name, status.catalogues[0].clusters], ["main", 2]);
@@ -95,13 +95,13 @@ Deno.test("postern update without a terminal, a browser or a token fails with a 
   assert.equal(code, 5);
   assert.match(
     stderr,
-    /^postern: error: Cannot sign in at .* without asking a person\npostern: hint: .*postern login/,
+    /^postern: error: Cannot sign in at .*: the sign-in needs a user at a terminal\npostern: hint: .*postern login/,
   );
   const nothing = await company.home.run(["update"]);
   assert.equal(nothing.code, 4);
   assert.match(
     nothing.stderr,
-    /Cannot tell where the catalogue is: none is configured\npostern: hint: .*LIEUTENANT_URL/,
+    /Cannot find the catalogue: none is configured\npostern: hint: .*LIEUTENANT_URL/,
   );
 });
 
@@ -194,12 +194,15 @@ Deno.test("postern update rejects an empty catalogue and limits the printed warn
   const { home, lieutenant } = company;
   await Deno.chmod(`${home.directory}/token`, 0o644);
   const first = await company.update();
-  assert.match(first.stderr, /^postern: others may read the token in "token": chmod 600 token\n$/);
+  assert.match(first.stderr, /^postern: other users may read the token in "token": chmod 600 token\n$/);
   await Deno.chmod(`${home.directory}/token`, 0o600);
   lieutenant.clusters = [];
   const empty = await company.update();
   assert.deepEqual([empty.code, empty.stdout], [1, ""]);
-  assert.match(empty.stderr, /gives no clusters, and 2 are stored\npostern: hint: .*--allow-empty; the cat/);
+  assert.match(
+    empty.stderr,
+    /returns no clusters, but 2 are stored\npostern: hint: .*--allow-empty; postern keeps the cat/,
+  );
   lieutenant.answer = { body: `[${"{},".repeat(100_000)}{}]` };
   const junk = await company.update("--allow-empty");
   assert.equal(junk.code, 0);
@@ -209,7 +212,7 @@ Deno.test("postern update rejects an empty catalogue and limits the printed warn
     /\npostern: catalogue main: 951 more warnings: see postern update -o json\n$/,
   );
   const { catalogues: [main] } = JSON.parse((await company.update("-o", "json")).stdout);
-  assert.equal(main.warnings.at(-1).message, "99001 more warnings are not kept");
+  assert.equal(main.warnings.at(-1).message, "99001 more warnings");
 });
 
 async function* textsIn(directory: string): AsyncGenerator<string> {

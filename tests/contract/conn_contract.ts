@@ -6,26 +6,26 @@ import { readAll } from "../support/memory_conn.ts";
 import { patternBytes } from "../support/pattern_bytes.ts";
 import { inTime, isKept } from "./kept_promise.ts";
 
-/** Two ends of one connection; `close` gives back what else the pair needs. */
+/** Two ends of one connection; `close` releases other resources of the pair. */
 export interface Pair {
   readonly near: Conn;
   readonly far: Conn;
   readonly close?: () => Promise<void>;
 }
 
-/** A connection that postern makes. */
+/** A kind of connection that postern creates. */
 export interface ConnKind {
   readonly name: string;
-  /** The class of the near end, which is the one that is tested. */
+  /** The class of the near end, which the suite tests. */
   readonly of: string;
-  /** The files that make such a connection with `new`. */
+  /** The files that create such a connection with `new`. */
   readonly madeBy: readonly string[];
   readonly open: () => Promise<Pair>;
   /** The promises that the carrier cannot keep, each with the reason. */
   readonly cannot?: Readonly<Partial<Record<ConnPromise, string>>> | undefined;
-  /** Why it says that it carries no half-close, though this pair of ours keeps one. */
+  /** Why it denies half-closes although this pair supports them. */
   readonly deniesHalfClose?: string | undefined;
-  /** Why the kind cannot be tried on this machine. */
+  /** Why the suite skips this kind on this machine. */
   readonly skipped?: string | undefined;
 }
 
@@ -34,9 +34,9 @@ export type ConnPromise = keyof typeof promises;
 const bytes = (text: string): Uint8Array<ArrayBuffer> => new TextEncoder().encode(text);
 const text = (data: Uint8Array): string => new TextDecoder().decode(data);
 
-/** What every `Conn` promises. */
+/** The promises of every `Conn`. */
 const promises = {
-  async "fills the front of a buffer and leaves the rest alone"(near, far) {
+  async "fills the front of a buffer and keeps the rest"(near, far) {
     await far.write(bytes("abc"));
     const into = new Uint8Array(8).fill(1);
     let count = 0;
@@ -44,7 +44,7 @@ const promises = {
     assert.deepEqual([...into], [97, 98, 99, 1, 1, 1, 1, 1]);
   },
 
-  async "gives what does not fit with the next read"(near, far) {
+  async "returns the remaining bytes with the next read"(near, far) {
     await far.write(bytes("abcde"));
     const into = new Uint8Array(2);
     let seen = "";
@@ -52,13 +52,13 @@ const promises = {
     assert.equal(seen, "abcde");
   },
 
-  async "shows the peer its end, and again after it"(near, far) {
+  async "shows its end to the peer, repeatedly"(near, far) {
     await near.closeWrite();
     assert.equal(await far.read(new Uint8Array(1)), null);
     assert.equal(await far.read(new Uint8Array(1)), null);
   },
 
-  async "reads null at the peer's end, and again after it"(near, far) {
+  async "reads null at the peer's end, repeatedly"(near, far) {
     await far.closeWrite();
     assert.equal(await near.read(new Uint8Array(1)), null);
     assert.equal(await near.read(new Uint8Array(1)), null);
@@ -70,7 +70,7 @@ const promises = {
     assert.equal(text(await readAll(far)), "last words");
   },
 
-  async "sends every byte before the end to a reader that is slow and comes late"(near, far) {
+  async "sends every byte before the end to a slow, late reader"(near, far) {
     const sent = patternBytes(300_000);
     const writing = near.write(sent).then(() => near.closeWrite());
     for (let turn = 0; turn < 20; turn++) await nextTurn();
@@ -78,7 +78,7 @@ const promises = {
     await writing;
   },
 
-  async "gives every byte before the end to a reader that is slow and comes late"(near, far) {
+  async "delivers every byte before the end to a slow, late reader"(near, far) {
     const sent = patternBytes(300_000);
     const writing = far.write(sent).then(() => far.closeWrite());
     for (let turn = 0; turn < 20; turn++) await nextTurn();
@@ -86,8 +86,8 @@ const promises = {
     await writing;
   },
 
-  async "ends after its last byte, though the peer ends meanwhile and reads late"(near, far) {
-    // So much that one write below is still under way.
+  async "ends after its last byte although the peer ends earlier and reads late"(near, far) {
+    // Enough bytes that one write is still pending.
     const sent = patternBytes(30_000);
     await far.write(bytes("?"));
     assert.equal(await near.read(new Uint8Array(1)), 1);
@@ -98,7 +98,7 @@ const promises = {
     await writing;
   },
 
-  async "reads on after its own half-close"(near, far) {
+  async "keeps reading after its own half-close"(near, far) {
     await near.write(bytes("question"));
     await near.closeWrite();
     assert.equal(text(await readAll(far)), "question");
@@ -107,14 +107,14 @@ const promises = {
     assert.equal(text(await readAll(near)), "answer");
   },
 
-  async "writes on after the peer's half-close"(near, far) {
+  async "keeps writing after the peer's half-close"(near, far) {
     await far.closeWrite();
     assert.equal(await near.read(new Uint8Array(1)), null);
     await near.write(bytes("still here"));
     assert.equal(text(await readExactly(far, 10)), "still here");
   },
 
-  async "loses no direction by `closeWrite`, whether it carries a half-close or not"(near, far) {
+  async "keeps both directions after `closeWrite`, with or without half-closes"(near, far) {
     await near.write(bytes("question"));
     await near.closeWrite();
     assert.equal(text(await readExactly(far, 8)), "question");
@@ -141,13 +141,13 @@ const promises = {
     assert.equal(text(await readAll(far)), "still here");
   },
 
-  "gives the same streams each time"(near) {
+  "returns the same streams each time"(near) {
     assert.equal(near.readable, near.readable);
     assert.equal(near.writable, near.writable);
     return Promise.resolve();
   },
 
-  async "says when it is readable, if it can say so"(near, far) {
+  async "reports when it is readable, if supported"(near, far) {
     if (!near.whenReadable) return;
     const waiting = near.whenReadable();
     await far.write(bytes("abc"));
@@ -163,7 +163,7 @@ const promises = {
     const reason = new Error("enough");
     const pending = assert.rejects(near.read(new Uint8Array(1)), reason);
     near.abort(reason);
-    near.abort(new Error("the second one counts for nothing"));
+    near.abort(new Error("the second abort has no effect"));
     await pending;
     await assert.rejects(near.read(new Uint8Array(1)), reason);
     await assert.rejects(near.write(bytes("x")), reason);
@@ -176,25 +176,25 @@ const promises = {
     await pending;
   },
 
-  "tells once that it is aborted, if it tells"(near) {
+  "reports an abort once, if supported"(near) {
     if (!("onAbort" in near)) return Promise.resolve();
     const told: unknown[] = [];
     near.onAbort = (reason) => told.push(reason);
     const reason = new Error("enough");
     near.abort(reason);
-    near.abort(new Error("the second one counts for nothing"));
+    near.abort(new Error("the second abort has no effect"));
     assert.deepEqual(told, [reason]);
     return Promise.resolve();
   },
 
-  async "does not tell of an abort when it is only closed"(near) {
+  async "does not report an abort on a normal close"(near) {
     const told: unknown[] = [];
     if ("onAbort" in near) near.onAbort = (reason) => told.push(reason);
     await near[Symbol.asyncDispose]();
     assert.deepEqual(told, []);
   },
 
-  async "does not hand out early bytes after an abort"(near, far) {
+  async "returns no early bytes after an abort"(near, far) {
     await far.write(bytes("abcdef"));
     await readSome(near, new Uint8Array(2));
     near.abort(new Error("enough"));
@@ -214,11 +214,11 @@ const promises = {
     assert.equal(await far.read(new Uint8Array(1)).catch(() => null), null);
   },
 
-  async "makes a writer wait while nobody reads"(near, far) {
+  async "blocks a writer while the peer does not read"(near, far) {
     let written = 0;
     const writing = writeForever(near, (count) => written += count);
     const settled = writing.then(() => "done", () => "failed");
-    // The writer has filled every buffer on the way once the first byte is here and its count stands still.
+    // All buffers are full when the first byte has arrived and the writer's count stops growing.
     const into = new Uint8Array(64 * 1024);
     assert.notEqual(await far.read(into), null);
     let before = -1;
@@ -226,12 +226,12 @@ const promises = {
       before = written;
       for (let turn = 0; turn < 50; turn++) await nextTurn();
     }
-    assert.ok(written < most, `wrote ${written} bytes to nobody`);
+    assert.ok(written < most, `wrote ${written} bytes without a reader`);
     near.abort(new Error("enough"));
     assert.equal(await settled, "failed");
   },
 
-  async "makes its peer wait while it is not read"(near, far) {
+  async "blocks the peer's writes while it does not read"(near, far) {
     let written = 0;
     const settled = writeForever(far, (count) => written += count).then(() => "done", () => "failed");
     const into = new Uint8Array(64 * 1024);
@@ -241,12 +241,12 @@ const promises = {
       before = written;
       for (let turn = 0; turn < 50; turn++) await nextTurn();
     }
-    assert.ok(written < most, `held ${written} bytes that nobody reads`);
+    assert.ok(written < most, `buffered ${written} bytes without a reader`);
     far.abort(new Error("enough"));
     assert.equal(await settled, "failed");
   },
 
-  async "carries a megabyte each way at once unchanged"(near, far) {
+  async "carries a megabyte in both directions at once unchanged"(near, far) {
     const up = patternBytes(1 << 20, 1);
     const down = patternBytes(1 << 20, 2);
     const [atFar, atNear] = await Promise.all([
@@ -259,20 +259,20 @@ const promises = {
     assert.deepEqual(atNear, down);
   },
 
-  async "lets a buffer be used again once its write has resolved"(near, far) {
+  async "allows reuse of a buffer after its write has resolved"(near, far) {
     const buffer = bytes("first");
     await near.write(buffer);
     buffer.set(bytes("xxxxx"));
     assert.equal(text(await readExactly(far, 5)), "first");
   },
 
-  "tells who the peer is"(near) {
+  "reports the peer's address"(near) {
     assert.notEqual(near.peer, "");
     return Promise.resolve();
   },
 } as const satisfies Readonly<Record<string, (near: Conn, far: Conn) => Promise<void>>>;
 
-/** Tries every promise on one kind of connection, and that it breaks those that it says it cannot keep. */
+/** Tests every promise on one kind of connection, and that it breaks those listed in `cannot`. */
 export function connContract(
   { name, of, open, cannot = {}, deniesHalfClose, skipped }: ConnKind,
 ): void {
@@ -293,8 +293,8 @@ export function connContract(
     });
 
   check(`is a ${of}`, (near) => Promise.resolve(assert.equal(near.constructor.name, of)));
-  const carries = deniesHalfClose === undefined && !("shows the peer its end, and again after it" in cannot);
-  check(`says that it ${carries ? "carries a" : "may not carry a"} half-close`, (near) => {
+  const carries = deniesHalfClose === undefined && !("shows its end to the peer, repeatedly" in cannot);
+  check(`reports that it ${carries ? "carries a" : "may not carry a"} half-close`, (near) => {
     assert.equal(near.carriesHalfClose !== false, carries);
     return Promise.resolve();
   });
@@ -307,36 +307,36 @@ export function connContract(
           await near[Symbol.asyncDispose]();
           await far[Symbol.asyncDispose]();
         };
-        assert.equal(await isKept(keep(near, far), drop), false, "it can: strike it off what it cannot");
+        assert.equal(await isKept(keep(near, far), drop), false, "the promise holds: remove it from cannot");
       });
     }
   }
 }
 
-/** The same pair from its other side. */
+/** Swaps the ends of a pair. */
 export async function swapped(pair: Promise<Pair>): Promise<Pair> {
   const { near, far, close } = await pair;
   return { near: far, far: near, ...(close && { close }) };
 }
 
-/** What no carrier can promise whose directions end together. */
+/** The promises that a carrier cannot keep if both directions end together. */
 export function withoutHalfClose(why: string): Readonly<Partial<Record<ConnPromise, string>>> {
   return {
     ...withoutOwnEnd(why),
-    "reads null at the peer's end, and again after it": why,
-    "gives every byte before the end to a reader that is slow and comes late": why,
+    "reads null at the peer's end, repeatedly": why,
+    "delivers every byte before the end to a slow, late reader": why,
   };
 }
 
-/** The same where the end of the peer is told, and ends both directions. */
+/** The promises that fail if a carrier reports the peer's end and ends both directions. */
 export function withoutOwnEnd(why: string): Readonly<Partial<Record<ConnPromise, string>>> {
   return {
-    "shows the peer its end, and again after it": why,
+    "shows its end to the peer, repeatedly": why,
     "sends every byte before the end": why,
-    "sends every byte before the end to a reader that is slow and comes late": why,
-    "ends after its last byte, though the peer ends meanwhile and reads late": why,
-    "reads on after its own half-close": why,
-    "writes on after the peer's half-close": why,
+    "sends every byte before the end to a slow, late reader": why,
+    "ends after its last byte although the peer ends earlier and reads late": why,
+    "keeps reading after its own half-close": why,
+    "keeps writing after the peer's half-close": why,
     "does not close the socket when `writable` is closed": why,
     "does not close the socket when `readable` has ended": why,
   };
@@ -344,7 +344,7 @@ export function withoutOwnEnd(why: string): Readonly<Partial<Record<ConnPromise,
 
 async function readSome(conn: Conn, into: Uint8Array<ArrayBuffer>): Promise<number> {
   const count = await conn.read(into) ?? assert.fail("ended");
-  assert.ok(count > 0, "read nothing into a buffer with room");
+  assert.ok(count > 0, "read returned no bytes for a buffer with room");
   return count;
 }
 
@@ -354,7 +354,7 @@ async function readExactly(conn: Conn, length: number): Promise<Uint8Array<Array
   return into;
 }
 
-/** Reads to the end in odd pieces, with a pause before each. */
+/** Reads to the end in pieces of odd sizes, with a pause before each. */
 async function readSlowly(conn: Conn): Promise<Uint8Array<ArrayBuffer>> {
   const pieces: Uint8Array<ArrayBuffer>[] = [];
   while (true) {
@@ -366,7 +366,7 @@ async function readSlowly(conn: Conn): Promise<Uint8Array<ArrayBuffer>> {
   }
 }
 
-/** More than all buffers on any way. */
+/** More bytes than all buffers of any connection hold. */
 const most = 32 * 1024 * 1024;
 
 async function writeForever(conn: Conn, count: (bytes: number) => void = () => {}): Promise<never> {
@@ -375,5 +375,5 @@ async function writeForever(conn: Conn, count: (bytes: number) => void = () => {
     await conn.write(chunk);
     count(chunk.length);
   }
-  throw new Error("wrote without end");
+  throw new Error("Cannot fill the buffers: every write succeeded");
 }

@@ -7,7 +7,7 @@ import { sockets } from "./conns/sockets.ts";
 import { sshChannels } from "./conns/ssh_channels.ts";
 import { tlsConns } from "./conns/tls_conns.ts";
 
-/** Those that start a program for each connection, and take longer than all others. */
+/** Kinds that start a program for each connection and take longer than the others. */
 export const slowConnKinds: readonly ConnKind[] = programConns();
 
 /** Every kind of connection. `tests/unit/scripts/contracts_test.ts` fails for one that is missing here. */

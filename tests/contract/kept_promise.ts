@@ -1,12 +1,12 @@
 import { setImmediate as nextTurn } from "node:timers/promises";
 
-/** How long, in ms, one promise may take on a busy machine. */
+/** The time limit for one promise on a busy machine, in ms. */
 const limit = 20_000;
 
-/** Fails where an attempt hangs, as a broken promise often does. */
+/** Fails if an attempt hangs, as broken promises often do. */
 export async function inTime(attempt: Promise<void>): Promise<void> {
   const { promise, reject } = Promise.withResolvers<never>();
-  const timer = setTimeout(() => reject(new Error(`it hangs: not done within ${limit} ms`)), limit);
+  const timer = setTimeout(() => reject(new Error(`the attempt hangs: not done within ${limit} ms`)), limit);
   try {
     await Promise.race([attempt, promise]);
   } finally {
@@ -14,12 +14,12 @@ export async function inTime(attempt: Promise<void>): Promise<void> {
   }
 }
 
-/** Far more turns of the event loop than a promise takes that is kept in memory. */
+/** Far more turns of the event loop than a kept promise needs in memory. */
 const patience = 400;
 
 /**
- * Whether an attempt comes to a good end. One that only waits counts as broken; `drop` then ends it, and it is waited
- * for, so that nothing of it outlives the test.
+ * Whether an attempt succeeds. An attempt that hangs counts as broken: `drop` then ends it, and this function
+ * waits for it, so that it does not outlive the test.
  */
 export async function isKept(attempt: Promise<void>, drop: () => Promise<void>): Promise<boolean> {
   let outcome: boolean | undefined;

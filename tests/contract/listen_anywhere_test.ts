@@ -4,7 +4,7 @@ import { createNetwork } from "../../src/runtime/network/network.ts";
 
 const { signal } = new AbortController();
 
-Deno.test("listenAnywhere() hears clients of each family that the machine has, and names them as they are", async () => {
+Deno.test("listenAnywhere() accepts clients of each address family and reports their addresses", async () => {
   const network = createNetwork();
   await using listening = listenAnywhere(network, { host: "", port: 0 });
   const { endpoint } = listening;

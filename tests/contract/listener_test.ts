@@ -12,13 +12,13 @@ import { MemoryNetwork } from "../support/memory_network.ts";
 import { patternBytes } from "../support/pattern_bytes.ts";
 import { recordingLog } from "../support/recording_log.ts";
 
-/** A way for a client to ask for a target. */
+/** A protocol with which a client requests a target. */
 interface Way {
   readonly name: string;
   readonly serves: readonly Serve[];
-  /** All that the client sends before its own bytes. */
+  /** The bytes of the client's request. */
   hello(target: Target): Uint8Array<ArrayBuffer>;
-  /** Reads the door's answer; whether it connected. */
+  /** Reads the listener's answer and returns whether it connected. */
   answer(client: Conn): Promise<boolean>;
 }
 
@@ -114,7 +114,7 @@ function setting(network: Network, serve: Serve): Setting {
       target.close();
       stop.abort(new PosternError("cancelled", "The test is over"));
       await served;
-      assert.equal(clock.waiting, 0, "a deadline was left behind");
+      assert.equal(clock.waiting, 0, "a deadline is still pending");
     },
   };
 }
@@ -126,7 +126,7 @@ function targetOf({ target: { endpoint } }: Setting): Target {
   return endpoint;
 }
 
-/** A client that has asked, with bytes of its own sent along, and the target's end of its connection. */
+/** Connects a client with early bytes; returns it with the target's end of the connection. */
 async function connected(world: Setting, way: Way, early = ""): Promise<{ client: Conn; far: Conn }> {
   const client = await world.network.connect(world.listener.endpoint, { signal });
   await client.write(joined(way.hello(targetOf(world)), bytesOf(early)));
@@ -140,10 +140,10 @@ for (const { name: place, open } of networks) {
   for (const way of ways) {
     for (const serve of way.serves) {
       const name = `${way.name} ${
-        serve === serveMixed ? "on a mixed door" : "on a door of its own"
+        serve === serveMixed ? "on a mixed listener" : "on its own listener"
       } ${place}`;
 
-      Deno.test(`${name} delivers what the client sent along with its request`, async () => {
+      Deno.test(`${name} delivers the client's early bytes`, async () => {
         await using world = setting(open(), serve);
         const { client, far } = await connected(world, way, "e".repeat(200));
         assert.deepEqual(await readExactly(far, 200), bytesOf("e".repeat(200)));
@@ -151,7 +151,7 @@ for (const { name: place, open } of networks) {
         await far[Symbol.asyncDispose]();
       });
 
-      Deno.test(`${name} passes the client's end on and brings the answer after it`, async () => {
+      Deno.test(`${name} forwards the client's half-close and delivers the answer`, async () => {
         await using world = setting(open(), serve);
         const { client, far } = await connected(world, way);
         await client.write(bytesOf("x".repeat(1000)));
@@ -166,7 +166,7 @@ for (const { name: place, open } of networks) {
         assert.deepEqual(world.outcomes, ["done"]);
       });
 
-      Deno.test(`${name} carries a megabyte each way at once unchanged`, async () => {
+      Deno.test(`${name} carries a megabyte in both directions at once unchanged`, async () => {
         await using world = setting(open(), serve);
         const { client, far } = await connected(world, way);
         const [up, down] = [patternBytes(1_000_000, 1), patternBytes(1_000_000, 2)];
@@ -181,7 +181,7 @@ for (const { name: place, open } of networks) {
         await far[Symbol.asyncDispose]();
       });
 
-      Deno.test(`${name} lets go of the target when the client goes away`, async () => {
+      Deno.test(`${name} closes the target's connection when the client closes`, async () => {
         await using world = setting(open(), serve);
         const { client, far } = await connected(world, way);
         client.abort();
@@ -193,12 +193,12 @@ for (const { name: place, open } of networks) {
         assert.equal(world.outcomes.length, 1);
       });
 
-      Deno.test(`${name} says that the target refused, and then closes`, async () => {
+      Deno.test(`${name} reports that the target refused, and then closes`, async () => {
         await using world = setting(open(), serve);
         const target = targetOf(world);
         world.target.close();
         const client = await world.network.connect(world.listener.endpoint, { signal });
-        // What comes after the request must not reset the answer away.
+        // Bytes after the request must not cause a reset that discards the answer.
         await client.write(joined(way.hello(target), bytesOf("x".repeat(5000))));
         assert.equal(await way.answer(client), false);
         await client.closeWrite();
@@ -210,7 +210,7 @@ for (const { name: place, open } of networks) {
       Deno.test(`${name} ends with its signal`, async () => {
         await using world = setting(open(), serve);
         const { client, far } = await connected(world, way);
-        world.stop.abort(new PosternError("cancelled", "The door is closing"));
+        world.stop.abort(new PosternError("cancelled", "The listener is closing"));
         await world.served;
         assert.equal(await client.read(new Uint8Array(1)).catch(() => null), null);
         assert.deepEqual(world.outcomes, ["cancelled"]);
@@ -222,7 +222,7 @@ for (const { name: place, open } of networks) {
 }
 
 for (const { name: place, open } of networks) {
-  Deno.test(`a refusal arrives although the client has sent far more than was read, ${place}`, async () => {
+  Deno.test(`a refusal arrives although the client has sent many unread bytes, ${place}`, async () => {
     await using world = setting(open(), serveMixed);
     const client = await world.network.connect(world.listener.endpoint, { signal });
     const sending = client.write(bytesOf(`GET http://a/ HTTP/1.1\r\nX: ${"x".repeat(200_000)}`));

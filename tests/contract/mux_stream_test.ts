@@ -5,14 +5,14 @@ import type { MuxStream } from "../../src/mux/mod.ts";
 import { type ChannelLink, SshChannel } from "../../src/ssh/session/ssh_channel.ts";
 import { FakeClock } from "../support/fake_clock.ts";
 
-/** A stream, and what it has told its peer. */
+/** A stream, and its messages to the peer. */
 interface Carried {
   readonly stream: MuxStream;
-  /** Bytes by their number, and "end" and "over". */
+  /** The number of bytes of each message, or "end" or "over". */
   readonly said: (number | "end" | "over")[];
-  /** How many bytes are taken before the writer has to wait. */
+  /** The number of bytes before the writer has to wait. */
   readonly room: number;
-  /** Lets the writer go on. */
+  /** Lets the writer continue. */
   makeRoom(): void;
 }
 
@@ -56,7 +56,7 @@ function forwardStream(): Carried {
   return { stream, said, room: part, makeRoom };
 }
 
-/** The most bytes that a port-forward sends in one piece. */
+/** The maximum size of a port-forward's frame in bytes. */
 const part = 256 * 1024;
 
 function packetTunnel(sending: () => Promise<void> = () => Promise.resolve()): Carried {
@@ -86,7 +86,7 @@ for (const [name, make] of Object.entries(implementations)) {
   const check = (promise: string, body: (carried: Carried) => Promise<void>) =>
     Deno.test(`${name} ${promise}`, () => body(make()));
 
-  check("sends what there is room for, and the rest once there is more", async (it) => {
+  check("sends the bytes that fit, and the rest when there is room", async (it) => {
     const writing = it.stream.write(new Uint8Array(it.room + 10));
     await settled();
     assert.equal(sumOf(it), it.room);
@@ -95,12 +95,12 @@ for (const [name, make] of Object.entries(implementations)) {
     assert.equal(sumOf(it), it.room + 10);
   });
 
-  check("sends nothing for no bytes", async (it) => {
+  check("sends no message for an empty write", async (it) => {
     await it.stream.write(new Uint8Array(0));
     assert.deepEqual(it.said, []);
   });
 
-  check("fails a write that waits for room as soon as it is aborted", async (it) => {
+  check("fails a waiting write on abort", async (it) => {
     const reason = new Error("enough");
     const writing = assert.rejects(it.stream.write(new Uint8Array(it.room + 1)), reason);
     await settled();
@@ -108,7 +108,7 @@ for (const [name, make] of Object.entries(implementations)) {
     await writing;
   });
 
-  check("fails a write that waits for room as soon as its session is lost", async (it) => {
+  check("fails a waiting write when its session is lost", async (it) => {
     const lost = new Error("lost");
     const writing = assert.rejects(it.stream.write(new Uint8Array(it.room + 1)), lost);
     await settled();
@@ -116,7 +116,7 @@ for (const [name, make] of Object.entries(implementations)) {
     await writing;
   });
 
-  check("fails a write after its own end, and says that end once", async (it) => {
+  check("fails a write after its own end, and sends the end once", async (it) => {
     await it.stream.closeWrite();
     await it.stream.closeWrite();
     await assert.rejects(it.stream.write(new Uint8Array(1)), /after the end/);
@@ -129,7 +129,7 @@ for (const [name, make] of Object.entries(implementations)) {
     assert.equal(await it.stream.read(new Uint8Array(1)), null);
   });
 
-  check("gives what came before its session was lost, and then the failure", async (it) => {
+  check("returns the bytes received before its session was lost, and then the failure", async (it) => {
     const lost = new Error("lost");
     it.stream.onData(new Uint8Array(3));
     it.stream.onFailure(lost);
@@ -138,13 +138,13 @@ for (const [name, make] of Object.entries(implementations)) {
     await assert.rejects(it.stream.write(new Uint8Array(1)), lost);
   });
 
-  check("stays ended for its reader when its session is lost after that", async (it) => {
+  check("keeps its end for the reader when its session is lost later", async (it) => {
     it.stream.onEnd();
     it.stream.onFailure(new Error("lost"));
     assert.equal(await it.stream.read(new Uint8Array(1)), null);
   });
 
-  check("holds nothing after an abort, and takes nothing more", async (it) => {
+  check("drops its bytes on abort and accepts no more", async (it) => {
     const reason = new Error("enough");
     it.stream.onData(new Uint8Array(3));
     it.stream.abort(reason);
@@ -154,7 +154,7 @@ for (const [name, make] of Object.entries(implementations)) {
     await assert.rejects(it.stream.read(new Uint8Array(1)), reason);
   });
 
-  check("is over once, however often it ends", async (it) => {
+  check("is over exactly once", async (it) => {
     it.stream.onEnd();
     await it.stream.closeWrite();
     await it.stream[Symbol.asyncDispose]();
@@ -166,7 +166,7 @@ for (const [name, make] of Object.entries(implementations)) {
     assert.deepEqual(it.said, ["end", "over"]);
   });
 
-  check("is over when it is disposed while both directions are open", async (it) => {
+  check("is over when disposed with both directions open", async (it) => {
     await it.stream[Symbol.asyncDispose]();
     await settled();
     assert.deepEqual(it.said, ["over"]);
@@ -175,7 +175,7 @@ for (const [name, make] of Object.entries(implementations)) {
   });
 }
 
-Deno.test("PacketTunnel fails a write whose packet waits for the stream as soon as it is aborted", async () => {
+Deno.test("PacketTunnel fails a write on abort while its packet waits for the stream", async () => {
   const reason = new Error("enough");
   const { stream } = packetTunnel(() => Promise.withResolvers<void>().promise);
   const writing = assert.rejects(stream.write(new Uint8Array(1)), reason);
@@ -188,7 +188,7 @@ function sumOf({ said }: Carried): number {
   return said.reduce<number>((sum, one) => sum + (typeof one === "number" ? one : 0), 0);
 }
 
-/** Every promise that was resolved by now has been heard. */
+/** Waits until all handlers of resolved promises have run. */
 async function settled(): Promise<void> {
   for (let turn = 0; turn < 200; turn++) await Promise.resolve();
 }

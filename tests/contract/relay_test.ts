@@ -7,7 +7,7 @@ import { memoryPair, readAll } from "../support/memory_conn.ts";
 import { MemorySsh } from "../support/ssh_server.ts";
 import { patternBytes, randomNumbers } from "../support/pattern_bytes.ts";
 
-/** A relay in the middle: the far ends of its two connections, and what came of it. */
+/** A running relay: the far ends of its two connections, and its result. */
 interface Relayed {
   readonly client: Conn;
   readonly target: Conn;
@@ -35,7 +35,7 @@ function relayed(client: Ends, target: Ends): Relayed {
   return { client: client.outer, target: target.outer, tally, clock, stop, end };
 }
 
-/** What `relay` promises, whatever it joins. */
+/** The promises of `relay` for all connections. */
 function relayContract(name: string, makeEnds: () => Promise<Ends>): void {
   const check = (promise: string, body: (relayed: Relayed) => Promise<void>) =>
     Deno.test(`relay() over ${name} ${promise}`, async () => {
@@ -47,7 +47,7 @@ function relayContract(name: string, makeEnds: () => Promise<Ends>): void {
         await made.target[Symbol.asyncDispose]();
         await made.end;
       }
-      assert.equal(made.clock.waiting, 0, "left a timer behind");
+      assert.equal(made.clock.waiting, 0, "a timer is still pending");
     });
 
   for (const seed of [1, 2, 3]) {
@@ -68,7 +68,7 @@ function relayContract(name: string, makeEnds: () => Promise<Ends>): void {
     });
   }
 
-  check("passes the client's half-close on and the answer back", async ({ client, target, end }) => {
+  check("forwards the client's half-close and returns the answer", async ({ client, target, end }) => {
     await client.write(patternBytes(10));
     await client.closeWrite();
     assert.deepEqual(await readAll(target), patternBytes(10));
@@ -78,7 +78,7 @@ function relayContract(name: string, makeEnds: () => Promise<Ends>): void {
     assert.equal((await end).outcome, "done");
   });
 
-  check("passes the target's half-close on and lets the client speak", async ({ client, target, end }) => {
+  check("forwards the target's half-close and the client's later bytes", async ({ client, target, end }) => {
     await target.closeWrite();
     assert.equal((await readAll(client)).length, 0);
     await client.write(patternBytes(30));
@@ -87,7 +87,7 @@ function relayContract(name: string, makeEnds: () => Promise<Ends>): void {
     assert.equal((await end).outcome, "done");
   });
 
-  check("ends both when it is cancelled, and hands the reason out", async ({ client, target, stop, end }) => {
+  check("ends both connections on cancel and returns the reason", async ({ client, target, stop, end }) => {
     const reason = new Error("drained");
     stop.abort(reason);
     assert.deepEqual(await end, { outcome: "cancelled", error: reason });
@@ -95,7 +95,7 @@ function relayContract(name: string, makeEnds: () => Promise<Ends>): void {
     await assertGone(target);
   });
 
-  check("counts what was moved before an abrupt end", async ({ client, target, tally, stop, end }) => {
+  check("counts the bytes before an abrupt end", async ({ client, target, tally, stop, end }) => {
     await client.write(patternBytes(100));
     const into = new Uint8Array(100);
     let seen = 0;
@@ -108,7 +108,7 @@ function relayContract(name: string, makeEnds: () => Promise<Ends>): void {
 
 async function writeInPieces(conn: Conn, data: Uint8Array<ArrayBuffer>, random: () => number): Promise<void> {
   for (let at = 0; at < data.length;) {
-    // From one byte to far more than any buffer, each order of magnitude as often.
+    // From one byte to far more than any buffer, with equal weight for each order of magnitude.
     const size = Math.ceil(2 ** (random() * 18));
     await conn.write(data.subarray(at, at + size));
     at += size;
@@ -116,7 +116,7 @@ async function writeInPieces(conn: Conn, data: Uint8Array<ArrayBuffer>, random: 
   await conn.closeWrite();
 }
 
-/** The peer is gone: an end or an error, but no wait. */
+/** Checks that the peer is gone: a read returns the end or an error without waiting. */
 async function assertGone(conn: Conn): Promise<void> {
   assert.equal(await conn.read(new Uint8Array(1)).catch(() => null), null);
 }
@@ -155,7 +155,7 @@ for (const isSocket of [false, true]) {
     await assert.rejects(target.read(new Uint8Array(1)));
   });
 
-  Deno.test(`relay() over ${form} blames the target when it takes no more`, async () => {
+  Deno.test(`relay() over ${form} reports the target when its writes fail`, async () => {
     const { client, target, end } = relayed(
       memoryEnds({ isSocket }),
       memoryEnds({ isSocket, capacity: 10 }),
@@ -166,7 +166,7 @@ for (const isSocket of [false, true]) {
   });
 }
 
-/** A connection that takes nothing more, though there may be something to read. */
+/** A connection whose writes fail, although reads may succeed. */
 function takingNothing({ outer, inner }: Ends): Ends {
   const refuse = () => Promise.reject(new Error("broken pipe"));
   return { outer, inner: Object.assign(inner, { write: refuse, closeWrite: refuse }) };
@@ -175,7 +175,7 @@ function takingNothing({ outer, inner }: Ends): Ends {
 for (const isSocket of [false, true]) {
   const form = isSocket ? "buffers" : "chunks";
   for (const said of ["more", "the end"]) {
-    Deno.test(`relay() over ${form} gives all that a target said which does not take ${said}`, async () => {
+    Deno.test(`relay() over ${form} delivers all bytes of a target that refuses ${said}`, async () => {
       const { client, target, clock, tally, end } = relayed(
         memoryEnds({ isSocket, capacity: 1000 }),
         takingNothing(memoryEnds({ isSocket })),
@@ -196,7 +196,7 @@ for (const isSocket of [false, true]) {
     });
   }
 
-  Deno.test(`relay() over ${form} gives up on a target that takes nothing and goes on`, async () => {
+  Deno.test(`relay() over ${form} drops a target that refuses writes and keeps sending`, async () => {
     const { client, target, clock, end } = relayed(
       memoryEnds({ isSocket }),
       takingNothing(memoryEnds({ isSocket })),
@@ -211,7 +211,7 @@ for (const isSocket of [false, true]) {
     assert.equal(clock.waiting, 0);
   });
 
-  Deno.test(`relay() over ${form} ends at once when a client takes nothing that has ended`, async () => {
+  Deno.test(`relay() over ${form} ends immediately when a client that sent its end refuses writes`, async () => {
     const { client, target, clock, end } = relayed(
       takingNothing(memoryEnds({ isSocket })),
       memoryEnds({ isSocket }),
@@ -240,7 +240,7 @@ Deno.test("relay() waits for the answer of a target without half-close", async (
   assert.equal(clock.waiting, 0);
 });
 
-Deno.test("relay() gives up on a target without half-close after the linger", async () => {
+Deno.test("relay() drops a target without half-close after the linger", async () => {
   const { client, target, clock, end } = relayed(memoryEnds(), withoutHalfClose(memoryEnds()));
   await client.closeWrite();
   await clock.advance(29_999);
@@ -262,7 +262,7 @@ Deno.test("relay() ends a client without half-close when the target has ended", 
   await assertGone(target);
 });
 
-Deno.test("relay() moves nothing when it is cancelled before it began", async () => {
+Deno.test("relay() copies no bytes when it is canceled before the start", async () => {
   const client = memoryEnds();
   const target = memoryEnds();
   await client.outer.write(patternBytes(10));
@@ -276,7 +276,7 @@ Deno.test("relay() moves nothing when it is cancelled before it began", async ()
   await assertGone(target.outer);
 });
 
-Deno.test("relay() holds the client back while the target does not read", async () => {
+Deno.test("relay() applies backpressure to the client while the target does not read", async () => {
   const { client, target, end, stop } = relayed(
     memoryEnds({ capacity: 1000 }),
     memoryEnds({ capacity: 1000 }),
@@ -292,7 +292,7 @@ Deno.test("relay() holds the client back while the target does not read", async 
 });
 
 for (const side of ["client", "target"] as const) {
-  Deno.test(`relay() with an SshChannel needs no signal to end when the ${side} is dropped`, async () => {
+  Deno.test(`relay() with an SshChannel ends without a signal when the ${side} closes`, async () => {
     await using ssh = await MemorySsh.open();
     const target = await ssh.session.connect({ host: "target.example", port: 1 }, {
       signal: new AbortController().signal,

@@ -1,5 +1,5 @@
 import { connContract } from "./conn_contract.ts";
 import { slowConnKinds } from "./conn_kinds.ts";
 
-// In a file of its own, which runs beside the others.
+// A separate file, so that it runs in parallel with the others.
 for (const kind of slowConnKinds) connContract(kind);

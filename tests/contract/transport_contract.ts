@@ -6,50 +6,50 @@ import { readAll } from "../support/memory_conn.ts";
 import { patternBytes } from "../support/pattern_bytes.ts";
 import { inTime, isKept } from "./kept_promise.ts";
 
-/** A transport in its surroundings, all of them new. */
+/** A transport in new surroundings. */
 export interface TransportSetting {
   readonly transport: Transport;
   readonly targets: {
-    /** Reached by an address, and by a name that the far side knows. */
+    /** A target by address, and one by a name that the server resolves. */
     readonly address: Target;
     readonly name: Target;
     readonly refusing: Target;
-    /** Begins with `nowhere`. */
+    /** A target whose name begins with `nowhere`. */
     readonly unknown: Target;
-    /** Never answers a dial. */
+    /** A target that never answers a dial. */
     readonly silent: Target;
   };
-  /** The target's end of the next connection. */
+  /** Returns the target's end of the next connection. */
   accept(): Promise<Conn>;
-  /** How often something was connected to or looked up. */
+  /** Returns the number of connections and lookups. */
   touched(): number;
-  /** How many connections are open or being made for dials; sessions that carry many do not count. */
+  /** Returns the number of open or pending connections for dials, without multiplexed sessions. */
   open(): number;
   /** Resolves once a dial waits for the silent target. */
   dialing(): Promise<void>;
-  /** Closes the way to the targets, before the first dial. */
+  /** Makes the targets unreachable before the first dial. */
   cut(): void;
   close(): Promise<void>;
 }
 
-/** What a promise is tried on. */
+/** The setting for the test of one promise. */
 interface Trial extends TransportSetting {
   readonly codes: TransportTried["codes"];
-  /** Both ends of the connections made so far. */
+  /** Both ends of all connections. */
   readonly conns: Conn[];
 }
 
-/** A transport on which the contract is tried. */
+/** A transport that the contract tests. */
 export interface TransportTried {
   readonly name: string;
-  /** Its kind, as the configuration names it. */
+  /** Its kind in the configuration. */
   readonly kind: string;
-  /** The class of the transport; `Object` for one that is made without. */
+  /** The class of the transport; `Object` for an object without a class. */
   readonly of: string;
-  /** The files that make one without a class. */
+  /** The files that create one without a class. */
   readonly madeBy?: readonly string[];
   readonly open: () => Promise<TransportSetting>;
-  /** What a dial fails with where its target refuses, and where its name is unknown. */
+  /** The error codes of a dial to a target that refuses and to an unknown name. */
   readonly codes: { readonly refused: ErrorCode; readonly unknown: ErrorCode };
   /** The promises that it cannot keep, each with the reason. */
   readonly cannot?: Readonly<Partial<Record<TransportPromise, string>>> | undefined;
@@ -62,39 +62,39 @@ export function without(list: readonly TransportPromise[], why: string): Transpo
   return Object.fromEntries(list.map((promise) => [promise, why]));
 }
 
-/** What cannot be promised where both directions end at once. */
+/** The promises that fail if both directions end together. */
 export function withoutHalfClose(why: string): TransportTried["cannot"] {
   return without([
     "keeps a half-close: the target answers after it",
-    "keeps a half-close of the target, which still hears",
+    "keeps a half-close of the target, which still reads",
   ], why);
 }
 
-/** A transport that keeps nothing between dials leaves each connection to whoever dialled it. */
+/** For a transport without state between dials: the dialer owns each connection. */
 export const keepsNothing: TransportTried["cannot"] = {
-  "drops its connections when it is disposed": "its connections belong to those who dialled",
+  "drops its connections when it is disposed": "the dialer owns its connections",
 };
 
-/** The same for a transport that also holds nothing to close. */
+/** The same for a transport that also has no resources to close. */
 export const isNeverClosed: TransportTried["cannot"] = {
   ...keepsNothing,
   ...without([
-    "dials no more once it is disposed",
-    "dials no more once it is disposed, though it has dialled before",
-  ], "it holds nothing that could be closed"),
+    "refuses to dial once it is disposed",
+    "refuses to dial once it is disposed, after earlier dials",
+  ], "it has no resources to close"),
 };
 
-/** Sessions of ssh outlive a transport. */
+/** For ssh, whose sessions outlive a transport. */
 export const sharesSessions: TransportTried["cannot"] = {
   "drops its connections when it is disposed":
-    "its sessions are shared with other transports, and stay until their last connection has ended",
+    "other transports share its sessions, which stay until their last connection has ended",
 };
 
 export const sum = (numbers: readonly number[] = []): number => numbers.reduce((all, one) => all + one, 0);
 
 const { signal } = new AbortController();
 
-/** What every transport promises that reaches targets. */
+/** The promises of every transport that reaches targets. */
 const promises = {
   "does nothing before the first dial"({ transport, touched }) {
     if (transport.status) assert.equal(transport.status().state, "idle");
@@ -106,7 +106,7 @@ const promises = {
 
   "carries bytes both ways to a name": (trial) => exchange(trial, trial.targets.name),
 
-  async "hands on what a target says before it is spoken to"(trial) {
+  async "delivers bytes that a target sends first"(trial) {
     const [near, far] = await joined(trial);
     await using _near = near;
     await using _far = far;
@@ -126,7 +126,7 @@ const promises = {
     assert.deepEqual(await readAll(near), patternBytes(300));
   },
 
-  async "keeps a half-close of the target, which still hears"(trial) {
+  async "keeps a half-close of the target, which still reads"(trial) {
     const [near, far] = await joined(trial);
     await using _near = near;
     await using _far = far;
@@ -137,7 +137,7 @@ const promises = {
     assert.deepEqual(await readExactly(far, 200), patternBytes(200));
   },
 
-  async "carries many connections at once and apart"(trial) {
+  async "carries many connections at once without mixing them"(trial) {
     const conns = await Promise.all([1, 2, 3, 4, 5].map(async (seed) => {
       const near = await trial.transport.dial(trial.targets.address, { signal });
       trial.conns.push(near);
@@ -156,7 +156,7 @@ const promises = {
     }
   },
 
-  async "makes a writer wait while the target does not read"(trial) {
+  async "blocks a writer while the target does not read"(trial) {
     const [near, far] = await joined(trial);
     await using _near = near;
     await using _far = far;
@@ -176,7 +176,7 @@ const promises = {
     assert.equal(await writing, "failed");
   },
 
-  async "passes a reset of the target on"(trial) {
+  async "forwards a reset of the target"(trial) {
     const [near, far] = await joined(trial);
     const pending = near.read(new Uint8Array(1)).catch(() => null);
     far.abort(new Error("reset"));
@@ -185,7 +185,7 @@ const promises = {
     await nothingOpen(trial);
   },
 
-  async "passes an abort on to the target"(trial) {
+  async "forwards an abort to the target"(trial) {
     const [near, far] = await joined(trial);
     await using _far = far;
     near.abort(new Error("enough"));
@@ -193,7 +193,7 @@ const promises = {
     await nothingOpen(trial);
   },
 
-  async "says at the dial that a target refuses"(trial) {
+  async "reports at the dial that a target refuses"(trial) {
     const { targets, codes: { refused } } = trial;
     const failure = await failureOf(trial, targets.refusing);
     assert.equal(failure.code, refused, failure.message);
@@ -202,7 +202,7 @@ const promises = {
     await nothingOpen(trial);
   },
 
-  async "says at the dial that a name is unknown"(trial) {
+  async "reports at the dial that a name is unknown"(trial) {
     const { targets, codes: { unknown } } = trial;
     const failure = await failureOf(trial, targets.unknown);
     assert.equal(failure.code, unknown, failure.message);
@@ -210,7 +210,7 @@ const promises = {
     await nothingOpen(trial);
   },
 
-  async "says that it cannot be reached itself, which is no answer of the target"(trial) {
+  async "distinguishes its own failure from an answer of the target"(trial) {
     trial.cut();
     const failure = await failureOf(trial, trial.targets.address);
     assert.equal(failure.code, "unreachable", failure.message);
@@ -218,14 +218,14 @@ const promises = {
     await nothingOpen(trial);
   },
 
-  async "leaves nothing open when the signal ends while it dials"(trial) {
+  async "leaves no connection open when the signal aborts during a dial"(trial) {
     const stop = new AbortController();
     const reason = new PosternError("timeout", "Too slow");
     const { transport, targets, dialing, conns } = trial;
     const failed = transport.dial(targets.silent, { signal: stop.signal }).then(
       (conn) => {
         conns.push(conn);
-        return "it has dialled";
+        return "the dial succeeded";
       },
       (error) => error,
     );
@@ -235,14 +235,14 @@ const promises = {
     await nothingOpen(trial);
   },
 
-  async "dials nothing for a signal that has ended"(trial) {
+  async "does not dial with an aborted signal"(trial) {
     const reason = new Error("too late");
     const ended = AbortSignal.abort(reason);
     await assert.rejects(trial.transport.dial(trial.targets.address, { signal: ended }), reason);
     await nothingOpen(trial);
   },
 
-  async "lets a connection live when the signal of its dial ends after it"(trial) {
+  async "keeps a connection when its dial's signal aborts later"(trial) {
     const stop = new AbortController();
     const [near, far] = await joined(trial, trial.targets.address, stop.signal);
     await using _near = near;
@@ -267,13 +267,13 @@ const promises = {
     await nothingOpen(trial);
   },
 
-  async "dials no more once it is disposed"(trial) {
+  async "refuses to dial once it is disposed"(trial) {
     await trial.transport[Symbol.asyncDispose]();
     const failure = await failureOf(trial, trial.targets.address);
     assert.equal(failure.code, "cancelled", failure.message);
   },
 
-  async "dials no more once it is disposed, though it has dialled before"(trial) {
+  async "refuses to dial once it is disposed, after earlier dials"(trial) {
     const [near] = await joined(trial);
     await near[Symbol.asyncDispose]();
     await trial.transport[Symbol.asyncDispose]();
@@ -282,14 +282,14 @@ const promises = {
   },
 } as const satisfies Readonly<Record<string, (trial: Trial) => Promise<void>>>;
 
-/** Tries every promise on one transport, a test each. */
+/** Tests every promise on one transport, with one test each. */
 export function transportContract(tried: TransportTried): void {
   for (const [what, attempt] of attempts(tried)) Deno.test(`${tried.name} ${what}`, attempt);
 }
 
-/** The same as steps of one test, for transports whose surroundings take long to begin. */
+/** Tests the promises as steps of one test, for transports with a slow start. */
 export async function tryTransport(tried: TransportTried, t: Deno.TestContext): Promise<void> {
-  // What the surroundings wait for meanwhile is no leak.
+  // Pending operations of the surroundings are not leaks.
   const options = { sanitizeOps: false };
   for (const [what, attempt] of attempts(tried)) {
     await t.step({ ...options, name: `${tried.name} ${what}`, fn: attempt });
@@ -326,14 +326,14 @@ function* attempts(
       yield [
         `does not promise this, because ${why}: ${promise}`,
         inSetting(async (trial, close) =>
-          assert.equal(await isKept(keep(trial), close), false, "it can: strike it off what it cannot")
+          assert.equal(await isKept(keep(trial), close), false, "the promise holds: remove it from cannot")
         ),
       ];
     }
   }
 }
 
-/** Both ends of a connection that has carried a byte: some are made with their first one. */
+/** Dials and sends one byte, because the first byte opens some connections; returns both ends. */
 async function joined(
   { transport, accept, targets, conns }: Trial,
   target = targets.address,
@@ -364,12 +364,12 @@ async function exchange(trial: Trial, target: Target): Promise<void> {
   assert.deepEqual(atNear, down);
 }
 
-/** Why a target cannot be dialled. */
+/** Returns the error of a failing dial. */
 async function failureOf({ transport, conns }: Trial, target: Target): Promise<PosternError> {
   const error = await transport.dial(target, { signal }).then(
     (conn) => {
       conns.push(conn);
-      assert.fail("it has dialled");
+      assert.fail("the dial succeeded");
     },
     (error) => error,
   );
@@ -383,11 +383,11 @@ async function readExactly(conn: Conn, length: number): Promise<Uint8Array<Array
   return into;
 }
 
-/** What is between gives up its part a little later: a real server on a busy machine, much later. */
+/** Waits until no connection is open: a real server on a busy machine may close late. */
 async function nothingOpen({ open }: Trial): Promise<void> {
   for (const end = performance.now() + 10_000; open() > 0 && performance.now() < end;) await nextTurn();
   assert.equal(open(), 0);
 }
 
-/** More than all buffers on any way. */
+/** More bytes than all buffers of any connection hold. */
 const most = 32 * 1024 * 1024;

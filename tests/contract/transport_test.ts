@@ -18,8 +18,8 @@ const { signal } = new AbortController();
 
 for (const tried of transportsTried) transportContract(tried);
 
-Deno.test("reject refuses with its sentence", async () => {
-  const reject = transportsTried.find(({ kind }) => kind === "reject") ?? assert.fail("it is not tried");
+Deno.test("reject refuses with its configured sentence", async () => {
+  const reject = transportsTried.find(({ kind }) => kind === "reject") ?? assert.fail("reject is not tested");
   const { transport, targets, close } = await reject.open();
   await assert.rejects(transport.dial(targets.address, { signal }), {
     code: "not_allowed",
@@ -29,7 +29,7 @@ Deno.test("reject refuses with its sentence", async () => {
 });
 
 for (const protocol of ["http", "socks5"] as const) {
-  Deno.test(`proxy (${protocol}) keeps the 200 bytes that come with the answer`, async () => {
+  Deno.test(`proxy (${protocol}) keeps 200 early bytes after the answer`, async () => {
     const early = patternBytes(200);
     const { transport, targets, accept, close } = proxySetting({ it: upstream(0, protocol) }, [
       { protocol, early },

@@ -2,16 +2,16 @@
 export interface Block {
   /** `sh`, `yaml`, `text` and the like. */
   readonly language: string;
-  /** What stands behind the language: `run`, `with=cluster`. Nobody sees it who reads the page. */
+  /** The words after the language: `run`, `with=cluster`; readers of the page do not see them. */
   readonly words: readonly string[];
   readonly text: string;
-  /** The line of the page where it begins. */
+  /** The line of the page on which the block begins. */
   readonly line: number;
-  /** The `text` block that follows at once. */
+  /** The `text` block directly after this block. */
   readonly prints: string | undefined;
 }
 
-/** Every fenced block of a page, also those inside of lists. */
+/** Returns every fenced block of a page, also inside lists. */
 export function blocksOf(page: string): Block[] {
   const fence = /^( *)```(\S+)([^\n]*)\n(.*?)\n\1```$/gms;
   const found = [...page.matchAll(fence)].map((match) => {
@@ -33,14 +33,14 @@ export function blocksOf(page: string): Block[] {
   });
 }
 
-/** The value of a word of a fence: of `with` in `with=cluster`. */
+/** Returns the value of a word of a fence, such as `with` in `with=cluster`. */
 export function wordOf({ words }: Block, name: string): string | undefined {
   return words.find((word) => word.startsWith(`${name}=`))?.slice(name.length + 1);
 }
 
 const root = new URL("../../", import.meta.url);
 
-/** The pages that people read first, with their text. */
+/** Reads the main pages for users. */
 export async function readPages(): Promise<ReadonlyMap<string, string>> {
   const paths = ["README.md", "CONTRIBUTING.md", "ARCHITECTURE.md"];
   for await (const { name } of Deno.readDir(new URL("docs/guide/", root))) paths.push(`docs/guide/${name}`);

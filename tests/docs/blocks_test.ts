@@ -5,14 +5,14 @@ import { isConfiguration } from "./configurations.ts";
 
 const byCi = "one of the stages of .ci/run";
 const window = "opens a browser with a window; tests/interop/chromium_test.ts has one without";
-const released = "fetches a release; tests/interop/install_script_test.ts has one of its own";
-const others = "another program reads this, which is not here";
+const released = "fetches a release; tests/interop/install_script_test.ts uses a local one";
+const others = "for another program, which the tests do not have";
 const sidecars = "for pods of HyperShift, with their paths; tests/interop/hypershift_test.ts";
-const tokens = "says only what is different; tests/interop/konnectivity_cluster_test.ts has all of it";
+const tokens = "an excerpt; tests/interop/konnectivity_cluster_test.ts has the whole command";
 
-/** What does not run in a test, by page and first line, and why. */
+/** Blocks that no test runs, by page and first line, with the reason. */
 const leftOut: Readonly<Record<string, string>> = {
-  "CONTRIBUTING.md: npx --yes deno@2.9.6 task demo    # the door in a private little world": byCi,
+  "CONTRIBUTING.md: npx --yes deno@2.9.6 task demo    # a self-contained simulation": byCi,
   "README.md: npx --yes deno@2.9.6 task demo": byCi,
   "docs/guide/start.md: npx --yes deno@2.9.6 task compile     # dist/postern and dist/postern.sha256": byCi,
   "README.md: curl -fsSL URL/install.sh | sh                                    # --help, --version, --to":
@@ -33,7 +33,7 @@ const leftOut: Readonly<Record<string, string>> = {
     tokens,
 };
 
-Deno.test("every block of the pages that can run is run, and every other one is named with its reason", async () => {
+Deno.test("tests run every block of the pages, except those listed with a reason", async () => {
   const still: string[] = [];
   for (const [path, page] of await readPages()) {
     for (const block of blocksOf(page).filter((block) => isOfInterest(block) && !isProved(block))) {
@@ -64,7 +64,7 @@ Deno.test("README.md has at most 130 lines", async () => {
   assert.ok(lines.length <= 130, `${lines.length} lines`);
 });
 
-Deno.test("isProved() takes what is run, saved or a configuration, and nothing else", () => {
+Deno.test("isProved() accepts only run blocks, saved blocks and configurations", () => {
   const proved = (fence: string, text: string) =>
     blocksOf(`\`\`\`${fence}\n${text}\n\`\`\`\n`).map((block) => [isOfInterest(block), isProved(block)]);
   assert.deepEqual(proved("sh run with=ssh", "postern test"), [[true, true]]);
@@ -77,7 +77,7 @@ Deno.test("isProved() takes what is run, saved or a configuration, and nothing e
   assert.deepEqual(proved("text", "ready"), [[false, false]]);
 });
 
-/** Commands, also where they stand among what they print, and YAML. */
+/** Whether a block has commands, also mixed with their output, or YAML. */
 function isOfInterest({ language, text }: Block): boolean {
   return ["sh", "bash", "console", "yaml"].includes(language) || /^\$ /m.test(text);
 }

@@ -8,12 +8,12 @@ import { pod, service } from "../support/kube_objects.ts";
 import { S3Server } from "../support/s3_server.ts";
 import type { Start, Surroundings } from "./surroundings.ts";
 
-/** What a document gets of a cluster, and the cluster. */
+/** A cluster and its settings for a document. */
 export interface ClusterSurroundings extends Surroundings {
   readonly cluster: KubeCluster;
 }
 
-/** A cluster with a few Services, and a kubeconfig that knows it by three names. */
+/** Starts a cluster with a few Services, and writes a kubeconfig with three names for it. */
 export async function clusterSurroundings({ started, paths }: Start): Promise<ClusterSurroundings> {
   const cluster = started.use(await KubeCluster.start(paths.kubernetes));
   const site = started.use(new NamedServer("hello from a pod\n"));
@@ -38,7 +38,7 @@ export async function clusterSurroundings({ started, paths }: Start): Promise<Cl
   };
 }
 
-/** The kinds of a cluster's outbound proxy, and what an installer writes of a cluster. */
+/** Creates the kinds of a cluster's outbound proxy and the objects that an installer writes. */
 export async function egressSurroundings(
   { cluster }: { readonly cluster: KubeCluster },
 ): Promise<Surroundings> {
@@ -50,7 +50,7 @@ export async function egressSurroundings(
   return {};
 }
 
-/** A bucket with what opens the cluster, encrypted for somebody's key, and the facts of that cluster. */
+/** Starts a bucket with the cluster's encrypted credentials, and provides the facts of that cluster. */
 export async function emergencySurroundings(
   { started, paths, cluster }: Start & { readonly cluster: KubeCluster },
 ): Promise<Surroundings> {
@@ -81,7 +81,7 @@ export async function emergencySurroundings(
   };
 }
 
-/** Services of the cluster: namespace, name, port. */
+/** The cluster's Services: namespace, name, port. */
 const services = [
   ["default", "productpage", 9080],
   ["shop", "api", 80],

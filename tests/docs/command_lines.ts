@@ -1,6 +1,6 @@
 import { blocksOf } from "./blocks.ts";
 
-/** Those in the sentences and tables of a page, and those of blocks that nothing runs. */
+/** Returns the command lines in sentences and tables of a page, and in blocks that no test runs. */
 export function commandLinesOf(page: string): string[] {
   const prose = page.replace(/^ *```.*?^ *```$/gms, "");
   const spans = [...prose.matchAll(/`(postern [^`]+)`/g)].map(([, span = ""]) =>
@@ -15,7 +15,7 @@ export function commandLinesOf(page: string): string[] {
   return [...spans, ...lines, ...jobs];
 }
 
-/** The words behind `postern`, as a shell would give them. */
+/** Splits the words after `postern` like a shell. */
 export function wordsOfLine(line: string): string[] {
   const words = [...line.matchAll(/'([^']*)'|"([^"]*)"|(\S+)/g)];
   return words.map(([, single, double, plain]) => single ?? double ?? plain ?? "").slice(1);

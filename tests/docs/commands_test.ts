@@ -5,7 +5,7 @@ import { find } from "../../src/cli/line/command_line.ts";
 import { readPages } from "./blocks.ts";
 import { commandLinesOf, wordsOfLine } from "./command_lines.ts";
 
-/** What is no whole command line: its words are left out, or stand for others. */
+/** Incomplete command lines, or lines with placeholders. */
 const unfinished: readonly string[] = [
   "postern explain",
   "postern explain --dial",
@@ -14,7 +14,7 @@ const unfinished: readonly string[] = [
   "postern clusters 'c-prod-*' --each -- oc get co",
 ];
 
-Deno.test("every command line that the pages name is one that the program takes", async () => {
+Deno.test("postern accepts every command line on the pages", async () => {
   const seen = new Set<string>();
   const refused: string[] = [];
   for (const [path, page] of await readPages()) {
@@ -27,13 +27,13 @@ Deno.test("every command line that the pages name is one that the program takes"
   assert.deepEqual(unfinished.filter((line) => !seen.has(line)), []);
 });
 
-Deno.test("isTaken() knows commands and options", () => {
+Deno.test("isTaken() checks commands and options", () => {
   assert.ok(isTaken("postern explain --dial HOST:PORT"));
   assert.ok(!isTaken("postern explain --dail HOST:PORT"));
   assert.ok(!isTaken("postern explian HOST:PORT"));
 });
 
-/** Whether the command is there and its parser takes the words. */
+/** Whether the command exists and its parser accepts the words. */
 function isTaken(line: string): boolean {
   const [name = "", ...rest] = wordsOfLine(line);
   const isCommand = commandGroups.some(({ commands }) => commands.some((command) => command.name === name));
@@ -41,7 +41,7 @@ function isTaken(line: string): boolean {
     [rest, withEmptyValues(rest)].some((words) => parseSync(find(commandGroups, name).parser, words).success);
 }
 
-/** Some options may be without their value, which the program tells its parser by an empty one. */
+/** Adds an empty value to options without one, as postern does for its parser. */
 function withEmptyValues(words: readonly string[]): string[] {
   return words.map((word, at) =>
     /^--[a-z-]+$/.test(word) && /^-|^$/.test(words[at + 1] ?? "") ? `${word}=` : word

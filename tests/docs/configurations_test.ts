@@ -7,7 +7,7 @@ const root = new URL("../../", import.meta.url);
 for await (const path of documents()) {
   const page = await Deno.readTextFile(new URL(path, root));
   for (const [index, text] of configurationsOf(page).entries()) {
-    Deno.test(`configuration ${index + 1} of ${path} is one`, async () => {
+    Deno.test(`configuration ${index + 1} of ${path} is valid`, async () => {
       const document = await parseDocument(text, { name: path });
       const context = rootContext({ base: "/", home: "/", runtime: "/", env: () => undefined });
       schema.parse(document.value, context);
@@ -17,7 +17,7 @@ for await (const path of documents()) {
   }
 }
 
-Deno.test("configurationsOf() takes blocks that begin with a key of ours", () => {
+Deno.test("configurationsOf() returns blocks that begin with one of postern's keys", () => {
   const page = "```yaml\n# a remark\nroutes: []\n```\n\n```yaml\nclusters: []\n```\n";
   assert.deepEqual(configurationsOf(page), ["# a remark\nroutes: []"]);
 });

@@ -36,15 +36,16 @@ const users: Readonly<Record<string, (network: MemoryNetwork) => Promise<unknown
   },
 };
 
-Deno.test("the table of CONNECT answers is found", () => assert.ok(rows.length > 20, `${rows.length} rows`));
+Deno.test("the page has the table of CONNECT answers", () =>
+  assert.ok(rows.length > 20, `${rows.length} rows`));
 
 for (const [, answer = "", code = ""] of rows) {
   for (const [user, dial] of Object.entries(users)) {
-    Deno.test(`${user} makes ${code} of ${answer}`, async () => {
+    Deno.test(`${user} reports ${code} for ${answer}`, async () => {
       const network = new MemoryNetwork();
       await using _proxy = answering(network, answer);
       const failure: unknown = await dial(network).then(
-        () => assert.fail("it was let through"),
+        () => assert.fail("the dial succeeded"),
         (error) => error,
       );
       assert.ok(failure instanceof Error && "code" in failure, String(failure));
@@ -54,7 +55,7 @@ for (const [, answer = "", code = ""] of rows) {
   }
 }
 
-/** Gives each client one answer: a status line and fields, or the end of the connection. */
+/** Sends each client one answer, a status line and fields, or closes the connection. */
 function answering(network: MemoryNetwork, answer: string): AsyncDisposable {
   const [first = "", ...fields] = [...answer.matchAll(/`([^`]+)`/g)].map(([, text = ""]) => text);
   const start = /^[0-9]/.test(first) ? `HTTP/1.1 ${first}` : first;

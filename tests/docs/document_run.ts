@@ -3,18 +3,19 @@ import { compiled } from "../support/postern_process.ts";
 import { blocksOf, wordOf } from "./blocks.ts";
 import { freePort } from "../support/peer_program.ts";
 
-/** A block of a document that is run, and the lines it says it prints. */
+/** A block to run, and its expected output. */
 export interface Example {
   readonly commands: string;
   readonly prints: readonly string[];
-  /** What has to be there for it besides the program: `ssh`, `cluster`. */
+  /** The required surroundings: `ssh`, `cluster`. */
   readonly needs: readonly string[];
 }
 
 /**
- * The blocks that begin with `sh run`, each with the `text` block that follows it at once, and those with `file=PATH`,
- * which a reader saves. The commands of `sh run stays` go on, each in a terminal of its own, once they are ready; those
- * of `sh run anyway` may fail; those of `sh run in=project` are for a clone of the project.
+ * Returns the blocks that begin with `sh run`, each with the `text` block directly after it, and blocks with
+ * `file=PATH`, which a reader saves. Commands of `sh run stays` keep running once they are ready, as if in
+ * separate terminals. Commands of `sh run anyway` may fail; those of `sh run in=project` run in a clone of
+ * the project.
  */
 export function examplesOf(page: string): Example[] {
   return blocksOf(page).flatMap((block) => {
@@ -42,43 +43,43 @@ function saved(file: string, text: string): string {
   return `mkdir -p "$(dirname ${file})"\ncat > ${file} <<'END_OF_FILE'\n${text}\nEND_OF_FILE`;
 }
 
-/** Each command in the background, until it says that it is ready; where it ends before, that is the end. */
+/** Starts each command in the background and waits until it reports ready; fails if it exits before. */
 function staying(text: string): string {
   const lines = text.replaceAll(/\\\n\s*/g, "").split("\n").filter((line) => /^[^#\s]/.test(line));
   return lines.map((line) => /^(postern) /.test(line) ? `stays ${line.replace(/\s+#.*$/, "")}` : line)
     .join("\n");
 }
 
-/** What a run needs besides the program, under the names that the document has for it. */
+/** The surroundings of a run, under the document's names. */
 export interface Surroundings {
   /** Files of the home directory. */
   readonly files?: Readonly<Record<string, string>>;
   readonly env?: Readonly<Record<string, string>>;
-  /** Names that are this machine; where there are any, the system knows the home of the run. */
+  /** Host names of this machine; if set, the system also reports the run's home directory. */
   readonly hosts?: readonly string[];
-  /** A network of its own: addresses that are this machine there, and all ports are free. */
+  /** Local addresses of a separate network, in which all ports are free. */
   readonly addresses?: readonly string[];
   /** Keeps the ports that the document names, so the output names them too. */
   readonly keepsPorts?: boolean;
-  /** What a shell does first. */
+  /** Shell commands to run first. */
   readonly before?: string;
-  /** Words of the document, and what stands for each of them in this run. */
+  /** Words of the document with their replacements in this run. */
   readonly stands?: Readonly<Record<string, string>>;
-  /** Programs by their names: the command line that each begins with. */
+  /** Programs by name, with the command line that starts each. */
   readonly programs?: Readonly<Record<string, string>>;
 }
 
-/** What came of a document's examples. */
+/** The result of a document's examples. */
 export interface Outcome {
   readonly code: number;
-  /** What each example printed, on stdout and stderr. */
+  /** The output of each example on stdout and stderr. */
   readonly output: readonly string[];
 }
 
-/** The ports that documents name; a run takes free ones in their place. */
+/** The ports in documents; a run replaces them with free ones. */
 const namedPorts = ["12000", "12001", "12100", "8000", "8080", "1053"];
 
-/** What is told no address takes the usual one, which may be somebody else's here. */
+/** Commands with a default address, which another process may use on this machine. */
 const addresses = [
   {
     command: /\bpostern proxy\b(?=[^\n]* --background\b)(?![^\n]* --(?:listen|config)\b)/g,
@@ -104,7 +105,7 @@ stays() {
 
 const root = new URL("../../", import.meta.url).pathname;
 
-/** A home of its own, in which the examples of one document run one after the other in one shell. */
+/** A separate home directory in which one shell runs the examples of one document in order. */
 export class DocumentRun implements AsyncDisposable {
   readonly #directory: string;
   readonly #env: Readonly<Record<string, string>>;
@@ -124,7 +125,7 @@ export class DocumentRun implements AsyncDisposable {
     for (const name of ["bin", "run", "tmp", "root/etc/systemd", ".config"]) {
       await Deno.mkdir(`${directory}/${name}`, { recursive: true, mode: 0o700 });
     }
-    // The README begins with npx, which brings the Deno that runs this.
+    // The README begins with npx, which here starts the Deno of this test.
     const npx =
       `#!/bin/sh\n[ "$1 $2" = "--yes deno@2.9.6" ] || exit 2\nshift 2\nexec '${Deno.execPath()}' "$@"\n`;
     await Deno.writeTextFile(`${directory}/bin/npx`, npx, { mode: 0o755 });
@@ -147,7 +148,7 @@ export class DocumentRun implements AsyncDisposable {
       SHELL: "/bin/sh",
       NO_COLOR: "1",
       PROJECT: root,
-      // What a document has done as root is done below here.
+      // Redirects changes that a document makes as root.
       POSTERN_ROOT: `${directory}/root`,
       ...compiled() ? {} : { DENO_DIR: await denoDirectory(), DENO_NO_UPDATE_CHECK: "1" },
       ...surroundings.env,
@@ -160,7 +161,7 @@ export class DocumentRun implements AsyncDisposable {
     return this.#directory;
   }
 
-  /** Runs all examples; the first command that fails ends it. Doors and jobs that are left are stopped. */
+  /** Runs all examples until a command fails; then stops remaining instances and jobs. */
   async all(bash: string, examples: readonly Example[]): Promise<Outcome> {
     const { stands = {}, before = "" } = this.#surroundings;
     const script = [prelude, before, ...examples.map(({ commands }) => `${commands}\necho '${mark}'`)].join(
@@ -182,7 +183,7 @@ export class DocumentRun implements AsyncDisposable {
     return { code, output: said.split(`${mark}\n`) };
   }
 
-  /** Whoever reads ssh's configuration asks the system where home is, and which names are this machine. */
+  /** Programs that read the ssh configuration take the home directory and host names from the system. */
   async #under(): Promise<Under> {
     const { hosts, addresses } = this.#surroundings;
     if (hosts === undefined) return [];
@@ -197,7 +198,7 @@ export class DocumentRun implements AsyncDisposable {
     return [...network?.wrap(up.join("; ")) ?? [], ...mounts.wrap(ownSystem(this.#directory))];
   }
 
-  /** A script with what stands for the words and ports of the document. */
+  /** Replaces words and ports of the document in a script. */
   #standingIn(script: string): string {
     if (this.#surroundings.keepsPorts) return this.#replaced(script);
     const ports = Array.from({ length: namedPorts.length }, freePort);
@@ -223,7 +224,7 @@ export class DocumentRun implements AsyncDisposable {
   }
 }
 
-/** The command line that `postern` stands for: the compiled program under test, else the one from source. */
+/** Returns the command line for `postern`: the compiled program under test, or postern from source. */
 function program(): string {
   const binary = compiled();
   if (binary) return `'${binary}'`;
@@ -231,13 +232,13 @@ function program(): string {
   return `'${Deno.execPath()}' run --no-prompt --quiet --allow-run --allow-read --allow-env --allow-sys=uid '${script}'`;
 }
 
-/** A namespace that the documents cannot do without. */
+/** Returns a required namespace or throws. */
 function found(namespace: Namespace): Exclude<Namespace, { readonly missing: string }> {
   if ("missing" in namespace) throw new Error(namespace.missing);
   return namespace;
 }
 
-/** Has the system say that a directory is home, and what is in its file of hosts. */
+/** Makes the system report a directory as home, and replaces the hosts file. */
 function ownSystem(directory: string): string {
   return `while IFS=: read -r name x uid gid full home shell; do
   [ "$uid" != "$(id -u)" ] || home="${directory}"

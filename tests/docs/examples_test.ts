@@ -11,14 +11,14 @@ const isAlone = ({ examples }: { examples: readonly Example[] }) =>
 
 for (const { path, examples } of documents.filter(isAlone)) {
   peerTest(
-    `the examples of ${path} do what it says`,
+    `the examples of ${path} print the documented output`,
     ["bash", "curl", "python"],
     (paths) => doWhatTheySay(paths, examples),
   );
 }
 
 peerTest(
-  "the examples of documents that need others do what they say",
+  "the examples of documents with surroundings print the documented output",
   ["bash", "curl", "python", ...surroundingPeers],
   async (paths, t) => {
     await using real = new RealSurroundings(paths);
@@ -31,12 +31,12 @@ peerTest(
   },
 );
 
-Deno.test("examplesOf() finds the blocks to run, each with what it prints", () => {
+Deno.test("examplesOf() finds the blocks to run with their output", () => {
   const page = "```sh run\na\nb\n```\n\n```text\nc\n```\n\n```sh\nd\n```\n\n```text\nnot of it\n```\n";
   assert.deepEqual(examplesOf(page), [{ commands: "a\nb", prints: ["c"], needs: [] }]);
 });
 
-Deno.test("examplesOf() saves files, and has commands stay", () => {
+Deno.test("examplesOf() saves files and keeps commands running", () => {
   const page =
     "- ```yaml file=a/b.yaml\n  c:\n    - d\n  ```\n\n```sh run stays with=x,y\npostern a \\\n  b\n```\n";
   assert.deepEqual(examplesOf(page.replace("- ", "  ")), [
@@ -60,7 +60,7 @@ async function doWhatTheySay(
   for (const [index, example] of examples.entries()) saysAll(output[index] ?? "", example);
 }
 
-/** Numbers and blanks differ from run to run; what stands under `…` is left out. */
+/** Checks the output; numbers and blanks may differ, and `…` stands for omitted lines. */
 function saysAll(output: string, { commands, prints }: Example): void {
   const said = output.split("\n").map(plain);
   let at = 0;

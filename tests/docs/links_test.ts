@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 const root = new URL("../../", import.meta.url);
 
 for await (const path of documents()) {
-  Deno.test(`every link of ${path} leads somewhere`, async () => {
+  Deno.test(`every link of ${path} has a target`, async () => {
     const text = await Deno.readTextFile(new URL(path, root));
     const broken: string[] = [];
     for (const link of linksOf(text)) {
@@ -15,10 +15,10 @@ for await (const path of documents()) {
 }
 
 for await (const path of documents()) {
-  Deno.test(`every file of ours that ${path} names is there`, async () => {
+  Deno.test(`every project file that ${path} names exists`, async () => {
     const missing: string[] = [];
     for (const file of filesOf(await Deno.readTextFile(new URL(path, root)))) {
-      // A page of a part of the tree may leave out where that part begins.
+      // A page about one directory may omit that directory in paths.
       const places = ["", "src/", "tests/"].map((folder) => new URL(`${folder}${file}`, root));
       if (!(await Promise.all(places.map(leadsSomewhere))).includes(true)) missing.push(file);
     }
@@ -47,17 +47,17 @@ Deno.test("docs/decisions/README.md has a line for every decision", async () => 
   );
 });
 
-Deno.test("filesOf() takes paths of code, and no patterns", () => {
+Deno.test("filesOf() returns paths in code spans without patterns", () => {
   const text = "`src/a/b.ts` `c.ts` `tests/cli/` `wire/*.ts` `~/x/y.ts` src/d/e.ts `d/`";
   assert.deepEqual(filesOf(text), ["src/a/b.ts", "tests/cli/"]);
 });
 
-Deno.test("linksOf() leaves out other sites and code", () => {
+Deno.test("linksOf() ignores other sites and code", () => {
   const text = "[a](b.md) [c](https://d.example) `[e](f.md)`\n\n```text\n[g](h.md)\n```\n[i](#j)\n";
   assert.deepEqual(linksOf(text), ["b.md", "#j"]);
 });
 
-Deno.test("anchorOf() is what a heading's link is", () => {
+Deno.test("anchorOf() returns the anchor of a heading", () => {
   assert.equal(anchorOf("`a`: It works, b c!"), "a-it-works-b-c");
 });
 
@@ -67,7 +67,7 @@ function linksOf(text: string): string[] {
     .filter((link) => !/^[a-z]+:/.test(link));
 }
 
-/** Paths of code and of folders that a text names as code. */
+/** Returns paths of files and folders in code spans. */
 function filesOf(text: string): string[] {
   const prose = text.replace(/^```.*?^```$/gms, "");
   const paths = [...prose.matchAll(/`([a-z][a-z0-9_./]*)`/g)].map(([, path = ""]) => path);

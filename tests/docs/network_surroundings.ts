@@ -8,7 +8,9 @@ import { tlsFront } from "../support/target_server.ts";
 import { testTls } from "../support/tls_files.ts";
 import type { Start, Surroundings } from "./surroundings.ts";
 
-/** Two hosts, one behind the other, and what only the second one knows. */
+/**
+ * Starts two ssh hosts, the second reached through the first, and servers that only the second one resolves.
+ */
 export async function sshSurroundings({ started, paths }: Start): Promise<Surroundings> {
   const lab = started.use(await SshLab.create(paths));
   const known = (...names: string[]) => ({
@@ -49,7 +51,9 @@ export async function sshSurroundings({ started, paths }: Start): Promise<Surrou
   };
 }
 
-/** A list of two clusters behind the second ssh host, whoever signs in to it, and somebody at a browser. */
+/**
+ * Starts a Lieutenant with two clusters, reached through the second ssh host, and a browser that signs in.
+ */
 export async function fleetSurroundings({ started, paths }: Start): Promise<Surroundings> {
   const directory = await Deno.makeTempDir({ prefix: "fleet-" });
   started.defer(() => Deno.remove(directory, { recursive: true }));
@@ -78,7 +82,7 @@ export async function fleetSurroundings({ started, paths }: Start): Promise<Surr
   };
 }
 
-/** A company's proxy that wants a password, and one that stands behind it. */
+/** Starts a company's proxy with a password, and a second proxy reached through it. */
 export async function proxySurroundings({ started, paths }: Start): Promise<Surroundings> {
   const directory = await Deno.makeTempDir({ prefix: "proxies-" });
   started.defer(() => Deno.remove(directory, { recursive: true }));
@@ -116,7 +120,7 @@ export async function proxySurroundings({ started, paths }: Start): Promise<Surr
   };
 }
 
-/** A network of its own, with the address of a Service that only an agent would reach. */
+/** A separate network with the address of a Service that only an agent would reach. */
 export const konnectivitySurroundings: Surroundings = {
   hosts: ["konnectivity.example.net"],
   addresses: ["10.96.0.1"],
@@ -125,10 +129,10 @@ echo "hello from a Service" > service/healthz
 python3 -m http.server 80 --bind 10.96.0.1 --directory service >/dev/null 2>&1 &`,
 };
 
-/** Who vouches for the servers here. */
+/** The certificate authority of the test servers. */
 const authority = new URL("../support/tls/ca.crt", import.meta.url).pathname;
 
-/** Where the APIs of the fleet's clusters are, by names that the certificate of the tests has. */
+/** The API host names of the fleet's clusters, which the test certificate contains. */
 const prodNames = ["c-prod01", "c-prod02"].map((id) => `${id}.apps.example.net`);
 
 function prodCluster(
@@ -155,7 +159,7 @@ function prodCluster(
   };
 }
 
-/** Nobody else signs in meanwhile. */
+/** Waits until no other test signs in. */
 async function turnAsync(): Promise<AsyncDisposable> {
   const turn = await signInTurn();
   return { [Symbol.asyncDispose]: () => Promise.resolve(turn[Symbol.dispose]()) };

@@ -3,7 +3,7 @@ import { readPages } from "./blocks.ts";
 
 const troubleshooting = "docs/guide/troubleshooting.md";
 
-/** The headings of columns with words of the program. */
+/** The column headings for sentences of postern. */
 const columns = ["sentence", "the sentence begins with", "postern says", "event"];
 
 const pages = await readPages();
@@ -13,19 +13,19 @@ const words = [...source.values()].join("\n");
 for (const [path, page] of pages) {
   const sentences = sentencesOf(page);
   if (sentences.length === 0) continue;
-  Deno.test(`every sentence that ${path} explains is one that the program says`, () => {
+  Deno.test(`postern contains every sentence that ${path} explains`, () => {
     const unsaid = sentences.filter((sentence) => fixedParts(sentence).some((part) => !words.includes(part)));
     assert.deepEqual(unsaid, []);
   });
 }
 
-Deno.test(`${troubleshooting} has sentences of every room`, () => {
+Deno.test(`${troubleshooting} has sections with sentences`, () => {
   const sections = (pages.get(troubleshooting) ?? "").split(/^## /m).slice(1);
   const explaining = sections.filter((section) => sentencesOf(section).length > 3);
   assert.ok(explaining.length >= 8, `${explaining.length} sections`);
 });
 
-Deno.test(`every event that the log warns of is in ${troubleshooting}`, () => {
+Deno.test(`${troubleshooting} has every warning event of the log`, () => {
   const known = new Set(sentencesOf(pages.get(troubleshooting) ?? ""));
   const events = [...source].filter(([path]) => !path.includes("/src/demo/")).flatMap(([, text]) =>
     [...text.matchAll(/[lL]og\??\.(?:warn|error)\(\s*"([a-z_.]+)"/g)].map(([, event = ""]) => event)
@@ -34,7 +34,7 @@ Deno.test(`every event that the log warns of is in ${troubleshooting}`, () => {
   assert.deepEqual(events.filter((event) => !known.has(event)), []);
 });
 
-/** Errors without a hint: clients are told by their protocol, and some sentences say themselves what to do. */
+/** Errors without a hint: a protocol reports them to clients, or the sentence itself says what to do. */
 const unhinted: Readonly<Record<string, readonly string[]>> = {
   auth: [
     "Cannot serve the client: it does not offer ${what}",
@@ -46,7 +46,7 @@ const unhinted: Readonly<Record<string, readonly string[]>> = {
     '"config", `unknown condition "${name}"`',
     '"config", expanded.fault',
     "Cannot answer DNS on ${text}: DNS needs a port, not a socket file",
-    "Cannot ask for ${shownText(name)}: no object can be called so",
+    "Cannot read the object ${shownText(name)}: the name is invalid",
     'Cannot build the transport "${name}": unknown name',
     'Cannot build the transport "${name}": its path contains itself',
     'Cannot read "${path}": the file has more than ${limit} bytes',
@@ -54,7 +54,7 @@ const unhinted: Readonly<Record<string, readonly string[]>> = {
     "Cannot read the PEM: it has no ${label}",
     "Cannot read the PEM: its ${label} is not base64",
     'Cannot use "only": ${parsed.problem}',
-    // The store of catalogues has a hint for all of these.
+    // The store of catalogues adds a hint to these.
     'Cannot use "${path}": a newer postern has written it',
     'Cannot use "${path}": it is damaged: ${why}',
     'Cannot use "${path}": it is damaged: ${why}',
@@ -75,7 +75,7 @@ const unhinted: Readonly<Record<string, readonly string[]>> = {
 };
 
 for (const [code, known] of Object.entries(unhinted)) {
-  Deno.test(`whoever gets an error of the kind "${code}" gets a hint`, () => {
+  Deno.test(`every error of the kind "${code}" has a hint`, () => {
     const without = [...source].filter(([path]) => !path.includes("/src/demo/"))
       .flatMap(([, text]) => errorsOf(text, code))
       .filter((error) => !error.includes("hint"))
@@ -84,19 +84,19 @@ for (const [code, known] of Object.entries(unhinted)) {
   });
 }
 
-Deno.test("fixedParts() leaves out what differs", () => {
+Deno.test("fixedParts() omits variable parts", () => {
   assert.deepEqual(fixedParts('Cannot reach HOST:PORT: no answer within 20 s, "x"'), [
     "Cannot reach ",
     ": no answer within ",
   ]);
 });
 
-Deno.test("errorsOf() takes a whole error", () => {
+Deno.test("errorsOf() returns a whole error", () => {
   const text = 'throw new PosternError("auth", `a ${f(x)}`, { hint: "b" }); new PosternError("usage", "c")';
   assert.deepEqual(errorsOf(text, "auth").map((error) => error.includes("hint")), [true]);
 });
 
-/** What stands as code in the first column of a page's tables of such words. */
+/** Returns the code spans in the first column of a page's tables of sentences. */
 function sentencesOf(page: string): string[] {
   return [...page.matchAll(/^\| ([^|\n]+?) +\|.*\n\| -.*\n((?:\|.*\n)+)/gm)]
     .filter(([, heading = ""]) => columns.includes(heading))
@@ -104,20 +104,23 @@ function sentencesOf(page: string): string[] {
     .flatMap(([, cell = ""]) => [...cell.matchAll(/`([^`]+)`/g)].map(([, text = ""]) => text));
 }
 
-/** The words of a sentence that are written so in the code: without names, numbers, what is quoted, and "the proxy". */
+/**
+ * Returns the parts of a sentence that the code contains literally: without names, numbers, quoted text and
+ * "the proxy".
+ */
 function fixedParts(sentence: string): string[] {
   return sentence.split(/…|"[^"]*"|\b[A-Z]{2,}(?::[A-Z]+)*\b|[0-9]+|\b[ab]\b via|the proxy/).filter((part) =>
     part.length > 5
   );
 }
 
-/** The errors of a code that a text makes, each from its code to the end of its line of arguments. */
+/** Returns the errors with a code in a source text, each from its code to the end of its arguments. */
 function errorsOf(text: string, code: string): string[] {
   return text.split(/new PosternError\(\s*/).slice(1).filter((error) => error.startsWith(`"${code}"`))
     .map((error) => error.slice(0, endOf(error)));
 }
 
-/** Where the parenthesis closes that was opened before a text. */
+/** Returns the position of the parenthesis that closes one opened before the text. */
 function endOf(text: string): number {
   let depth = 1;
   for (let at = 0; at < text.length; at++) {

@@ -16,7 +16,7 @@ import {
 
 export type { Surroundings };
 
-/** The real programs that documents talk about. */
+/** The real programs in the documents. */
 export const surroundingPeers = [
   ...sshPeers,
   "dex",
@@ -31,23 +31,23 @@ export const surroundingPeers = [
   "versitygw",
 ] as const;
 
-/** Where those programs are, and what they are ended by. */
+/** The paths of those programs, and the stack that stops them. */
 export interface Start {
   readonly paths: PeerPaths<typeof surroundingPeers[number]>;
   readonly started: AsyncDisposableStack;
 }
 
-/** What documents may ask for. */
+/** The surroundings that documents may request. */
 type Kind = "cluster" | "egress" | "emergency" | "fleet" | "konnectivity" | "proxies" | "ssh";
 
-/** What is there as well. */
-const besides: Readonly<Record<string, readonly string[]>> = {
+/** The kinds that each kind includes. */
+const included: Readonly<Record<string, readonly string[]>> = {
   egress: ["cluster"],
   emergency: ["cluster"],
   fleet: ["ssh"],
 };
 
-/** Real servers around the examples of documents: each kind is started for the first document that asks for it. */
+/** Real servers for the examples of documents; the first document that needs a kind starts it. */
 export class RealSurroundings implements AsyncDisposable {
   readonly #start: Start;
   readonly #kinds: Readonly<Record<Kind, () => Promise<Surroundings>>>;
@@ -67,9 +67,9 @@ export class RealSurroundings implements AsyncDisposable {
     };
   }
 
-  /** Everything of these kinds together. */
+  /** Returns the combined surroundings of these kinds. */
   async of(needs: readonly string[]): Promise<Surroundings> {
-    const kinds = new Set(needs.flatMap((name) => [...besides[name] ?? [], name]));
+    const kinds = new Set(needs.flatMap((name) => [...included[name] ?? [], name]));
     const all = await Promise.all([...kinds].map((kind) => this.#one(kind)));
     return all.reduce((one, other) => ({
       ...one,
@@ -85,7 +85,7 @@ export class RealSurroundings implements AsyncDisposable {
   #one(kind: string): Promise<Surroundings> {
     const known = this.#known.get(kind);
     if (known) return known;
-    if (!isKind(kind, this.#kinds)) throw new Error(`a document asks for "${kind}"`);
+    if (!isKind(kind, this.#kinds)) throw new Error(`a document needs the unknown surroundings "${kind}"`);
     const started = this.#kinds[kind]();
     this.#known.set(kind, started);
     return started;

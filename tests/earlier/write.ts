@@ -4,10 +4,13 @@ import { Household } from "../support/postern_process.ts";
 
 const usage = "write.ts NAME PROGRAM [ARGUMENT…]";
 
-/** What of a home is kept. Sockets, locks and logs are nobody's who comes later; the configuration is the reader's. */
+/**
+ * The files of a home directory to keep. A later version needs no sockets, locks or logs; the test writes the
+ * configuration.
+ */
 const kept = /^(?:(?:cache|state)\/postern\/.*|\.kube\/config)$/, left = /\.lock$|\/lock$|\.log$/;
 
-/** Writes what an earlier version leaves in a home into `tests/earlier/NAME`: see README.md there. */
+/** Writes the home directory of a version to `tests/earlier/NAME`: see README.md there. */
 if (import.meta.main) Deno.exit(await write(Deno.args));
 
 async function write([name, ...program]: readonly string[]): Promise<number> {
@@ -39,7 +42,7 @@ async function write([name, ...program]: readonly string[]): Promise<number> {
   return 0;
 }
 
-/** Nothing of this machine gets into the tree; how to sign in is written as a compiled program writes it. */
+/** Removes paths of this machine; writes the sign-in command as a compiled program would. */
 function anywhere(text: string, { directory }: Household, [program = ""]: readonly string[]): string {
   return text.replaceAll(directory, "@HOME@").replaceAll(program, "@PROGRAM@")
     .replaceAll(/^ +- "run"\n(?: +- ".*"\n)*? +- "file:.*\/main\.ts"\n/gm, "");

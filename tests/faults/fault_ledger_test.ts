@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { readOutcomes } from "./instance_outcomes.ts";
 import { FaultLedger, type StreamAccount } from "./fault_ledger.ts";
 
-/** A stream through ssh from 1000 to 2000 that came through, or what is told of it. */
+/** A successful stream through ssh from 1000 to 2000, with the given changes. */
 function account(more: Partial<StreamAccount> = {}): StreamAccount {
   const plan = {
     id: 1,
@@ -32,20 +32,25 @@ const cut = { down: 50, failure: "reset", outcome: "target_gone" };
 const cases: readonly {
   readonly name: string;
   readonly account: StreamAccount;
-  /** When its way had trouble. */
+  /** The trouble of its route. */
   readonly trouble?: readonly [from: number, until: number | undefined];
   readonly broken: readonly RegExp[];
 }[] = [
-  { name: "came through", account: account(), broken: [] },
+  { name: "succeeded", account: account(), broken: [] },
   {
-    name: "was cut with nothing wrong",
+    name: "was cut without a fault",
     account: account(cut),
     broken: [/^cut short .* 50 of 200 down: reset$/],
   },
-  { name: "was cut in a trouble", account: account(cut), trouble: [1500, 1600], broken: [] },
-  { name: "was cut in a trouble that began before", account: account(cut), trouble: [0, 1001], broken: [] },
+  { name: "was cut during a trouble", account: account(cut), trouble: [1500, 1600], broken: [] },
   {
-    name: "was cut in a trouble that goes on",
+    name: "was cut during a trouble that began earlier",
+    account: account(cut),
+    trouble: [0, 1001],
+    broken: [],
+  },
+  {
+    name: "was cut during a trouble that has not ended",
     account: account(cut),
     trouble: [1999, undefined],
     broken: [],
@@ -53,18 +58,28 @@ const cases: readonly {
   { name: "was cut after a trouble", account: account(cut), trouble: [0, 999], broken: [/^cut short/] },
   { name: "was cut before a trouble", account: account(cut), trouble: [2001, 3000], broken: [/^cut short/] },
   {
-    name: "has a wrong byte in a trouble",
+    name: "has a wrong byte during a trouble",
     account: account({ corrupted: "byte 7" }),
     trouble: [0, 3000],
     broken: [/^corrupted: byte 7$/],
   },
-  { name: "brought too much", account: account({ down: 201 }), trouble: [0, 3000], broken: [/^more came/] },
-  { name: "hung", account: account({ ...cut, isLate: true }), trouble: [0, 3000], broken: [/^it hung/] },
   {
-    name: "was cut and called whole",
+    name: "received too much",
+    account: account({ down: 201 }),
+    trouble: [0, 3000],
+    broken: [/^received more/],
+  },
+  {
+    name: "hung",
+    account: account({ ...cut, isLate: true }),
+    trouble: [0, 3000],
+    broken: [/^the stream hung/],
+  },
+  {
+    name: "was cut but reported as done",
     account: account({ ...cut, outcome: "done" }),
     trouble: [0, 3000],
-    broken: [/^an end in order after 100 of 100 up, 50 of 200 down$/],
+    broken: [/^a normal end after 100 of 100 up, 50 of 200 down$/],
   },
 ];
 for (const { name, account, trouble, broken } of cases) {
@@ -81,7 +96,7 @@ for (const { name, account, trouble, broken } of cases) {
   });
 }
 
-Deno.test("readOutcomes() has the ends of each client in their order", () => {
+Deno.test("readOutcomes() returns the outcomes of each client in order", () => {
   const line = (client: string, outcome: string) =>
     `2026-01-01 info conn.done conn=1 client=${client} protocol=http outcome=${outcome} reason="x"\n`;
   const log = `${line("127.0.0.1:1", "done")}something else\n${line("127.0.0.1:2", "timeout")}${

@@ -1,10 +1,10 @@
 import { randomNumbers } from "../support/pattern_bytes.ts";
 
-/** What can go wrong with a part, and how long it may last. */
+/** A kind of fault of a part, and its duration. */
 export interface FaultKind {
-  /** `freeze`, `cut`: the part knows what that is. */
+  /** `freeze`, `cut`: the part implements it. */
   readonly kind: string;
-  /** Milliseconds from the least to the most that it lasts; nothing for what happens at once. */
+  /** The shortest and the longest duration in ms; zero for an instant fault. */
   readonly lasts: readonly [number, number];
 }
 
@@ -14,13 +14,13 @@ export interface FaultyPart {
   readonly kinds: readonly FaultKind[];
 }
 
-/** One thing that goes wrong, and when. */
+/** One fault at one time. */
 export interface PlannedFault {
   /** Milliseconds after the start. */
   readonly at: number;
   readonly part: string;
   readonly kind: string;
-  /** How long it lasts, in ms. */
+  /** The duration in ms. */
   readonly lasts: number;
 }
 
@@ -31,15 +31,15 @@ export interface PlannedStream {
   readonly at: number;
   readonly way: string;
   readonly protocol: "socks5" | "socks4" | "http";
-  /** Bytes that the client sends, and that come back; each has a pattern of its own. */
+  /** Bytes that the client sends and receives; each direction has its own pattern. */
   readonly up: number;
   readonly down: number;
-  /** Bytes that either side sends at once, and milliseconds it waits then. */
+  /** Bytes per write of either side, and the pause in ms after each. */
   readonly piece: number;
   readonly pause: number;
-  /** Whether the client ends its direction before the target begins with its own. */
+  /** Whether the client half-closes before the target starts to send. */
   readonly isHalfClosed: boolean;
-  /** Whether the client sends before it is told that the target was reached. */
+  /** Whether the client sends before the answer to its request. */
   readonly isEarly: boolean;
 }
 
@@ -49,7 +49,7 @@ export interface Schedule {
   readonly streams: readonly PlannedStream[];
 }
 
-/** A way into the world, and what a client may do there. */
+/** A route of the world, and the abilities of its carrier. */
 export interface PlannedWay {
   readonly name: string;
   readonly carriesHalfClose: boolean;
@@ -57,33 +57,32 @@ export interface PlannedWay {
 
 export interface ScheduleOptions {
   readonly seed: number;
-  /** How long it goes on, in ms. */
+  /** The length in ms. */
   readonly lasts: number;
   readonly parts: readonly FaultyPart[];
   readonly ways: readonly PlannedWay[];
 }
 
-/** Milliseconds between two faults, and between two clients, at most. */
+/** The maximum time between two faults, and between two clients, in ms. */
 const faultsApart = 2500;
 const streamsApart = 250;
-/** Milliseconds that the pauses of one direction add up to, at most. */
+/** The maximum sum of the pauses of one direction, in ms. */
 const longest = 15_000;
-/** Before the first fault, so that something goes on by then. */
+/** The time before the first fault in ms, so that streams are running by then. */
 const calm = 1500;
 
-/** All that happens, in its order: a function of the seed, the length and the names, and of nothing else. */
+/** Plans all events in order; depends only on the seed, the length and the names. */
 export function planSchedule({ seed, lasts, parts, ways }: ScheduleOptions): Schedule {
   return {
     seed,
     faults: planFaults(new Choice(seed), { lasts, parts }),
-    // Numbers of its own, so that a fault more does not change what clients do.
+    // A separate generator, so that additional faults do not change the clients.
     streams: planStreams(new Choice(seed ^ 0x5bd1e995), { lasts, ways }),
   };
 }
 
 /**
- * The same with fewer faults: those of a part (`api`), or of a kind of it (`api/freeze`). The rest happens when it
- * would have.
+ * Keeps only the faults of some parts (`api`) or kinds (`api/freeze`); the timing of the rest stays the same.
  */
 export function narrowed(schedule: Schedule, only: readonly string[]): Schedule {
   if (only.length === 0) return schedule;
@@ -93,7 +92,7 @@ export function narrowed(schedule: Schedule, only: readonly string[]): Schedule 
   return { ...schedule, faults };
 }
 
-/** A line for each fault, for a person who looks for the one that mattered. */
+/** Formats one line for each fault, for the search for the cause. */
 export function scheduleText({ seed, faults, streams }: Schedule): string {
   const lines = faults.map(({ at, part, kind, lasts }) =>
     `  ${(at / 1000).toFixed(2).padStart(8)} s  ${part}/${kind}${lasts > 0 ? ` for ${lasts} ms` : ""}`
@@ -111,7 +110,7 @@ function planFaults(
     const part = choice.of(parts);
     const fault = choice.of(part.kinds);
     const takes = choice.between(...fault.lasts);
-    // One at a time for each part: what two at once would mean is nobody's to say.
+    // One at a time for each part: two faults at once have no defined meaning.
     if ((busyUntil.get(part.name) ?? 0) > at) continue;
     busyUntil.set(part.name, at + takes + 1);
     faults.push({ at, part: part.name, kind: fault.kind, lasts: takes });
@@ -150,24 +149,24 @@ function planStreams(
   return streams;
 }
 
-/** Choices that follow from a seed. */
+/** Random choices from a seed. */
 class Choice {
   readonly #next: () => number;
 
   constructor(seed: number) {
     this.#next = randomNumbers(seed);
-    // The first numbers of neighbouring seeds are neighbours too.
+    // Skip the first numbers: adjacent seeds produce similar ones.
     for (let left = 10; left > 0; left--) this.#next();
   }
 
-  /** A whole number from the one to the other, both included. */
+  /** Returns an integer between two bounds, inclusive. */
   between(least: number, most: number): number {
     return Math.floor(least + this.#next() * (most - least + 1));
   }
 
   of<T>(list: readonly T[]): T {
     const chosen = list[this.between(0, list.length - 1)];
-    if (chosen === undefined) throw new Error("there is nothing to choose from");
+    if (chosen === undefined) throw new Error("Cannot choose from an empty list");
     return chosen;
   }
 }

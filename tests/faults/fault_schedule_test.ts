@@ -6,24 +6,24 @@ const parts = [
     name: "api",
     kinds: [{ kind: "freeze", lasts: [300, 9000] as const }, { kind: "cut", lasts: [0, 0] as const }],
   },
-  { name: "door", kinds: [{ kind: "reload", lasts: [0, 0] as const }] },
+  { name: "instance", kinds: [{ kind: "reload", lasts: [0, 0] as const }] },
 ];
 const ways = [{ name: "direct", carriesHalfClose: true }, { name: "hosted", carriesHalfClose: false }];
 const plan = (seed: number, lasts = 60_000) => planSchedule({ seed, lasts, parts, ways });
 
-Deno.test("planSchedule() gives the same for the same seed, and something else for the next one", () => {
+Deno.test("planSchedule() returns the same schedule for the same seed and another for the next seed", () => {
   assert.deepEqual(plan(7), plan(7));
   assert.notDeepEqual(plan(7).faults, plan(8).faults);
   assert.notDeepEqual(plan(7).streams, plan(8).streams);
 });
 
-Deno.test("planSchedule() begins in the same way however long it goes on", () => {
+Deno.test("planSchedule() starts a long schedule like a short one", () => {
   const [short, long] = [plan(3, 20_000), plan(3, 60_000)];
   assert.deepEqual(long.faults.slice(0, short.faults.length), short.faults);
   assert.deepEqual(long.streams.slice(0, short.streams.length), short.streams);
 });
 
-Deno.test("planSchedule() has each part fail in one way at a time, within the time", () => {
+Deno.test("planSchedule() plans one fault at a time for each part, within the length", () => {
   for (let seed = 0; seed < 50; seed++) {
     const { faults } = plan(seed);
     assert.ok(faults.length > 10);
@@ -35,7 +35,7 @@ Deno.test("planSchedule() has each part fail in one way at a time, within the ti
   }
 });
 
-Deno.test("planSchedule() ends no direction early where the way would not pass that on, and no pauses last", () => {
+Deno.test("planSchedule() half-closes only where the route forwards it, and limits pauses", () => {
   for (let seed = 0; seed < 50; seed++) {
     const { streams } = plan(seed);
     assert.ok(streams.some(({ isHalfClosed }) => isHalfClosed));
@@ -47,10 +47,10 @@ Deno.test("planSchedule() ends no direction early where the way would not pass t
   }
 });
 
-Deno.test("narrowed() leaves out faults, and moves none", () => {
+Deno.test("narrowed() removes faults without moving others", () => {
   const whole = plan(5);
   assert.equal(narrowed(whole, []), whole);
-  for (const only of [["api"], ["api/cut", "door"]]) {
+  for (const only of [["api"], ["api/cut", "instance"]]) {
     const some = narrowed(whole, only);
     assert.deepEqual(some.streams, whole.streams);
     assert.ok(some.faults.length > 0 && some.faults.length < whole.faults.length);
@@ -62,5 +62,8 @@ Deno.test("narrowed() leaves out faults, and moves none", () => {
 Deno.test("scheduleText() has a line for each fault", () => {
   const whole = plan(5);
   assert.equal(scheduleText(whole).split("\n").length, whole.faults.length + 1);
-  assert.match(scheduleText(whole), /^seed 5: \d+ faults, \d+ streams\n {2,}\d+\.\d\d s {2}(?:api|door)\//);
+  assert.match(
+    scheduleText(whole),
+    /^seed 5: \d+ faults, \d+ streams\n {2,}\d+\.\d\d s {2}(?:api|instance)\//,
+  );
 });

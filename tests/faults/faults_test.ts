@@ -11,18 +11,19 @@ import { type PlayedStream, playSchedule, type Stage, untilItWorks } from "./pla
 import { accountOf, liveOf, type ProcessAccount, statusOf } from "./process_accounts.ts";
 import { type WayName, wayNames, WholeWorld, worldPeers } from "./whole_world.ts";
 
-// Seconds of faults; with the start of the world and the quiet at the end it is about two minutes, or half an hour.
+// Seconds of faults; with the start of the world and the idle time at the end the test takes two minutes, or
+// half an hour.
 const seconds = Number(asked("POSTERN_FAULT_SECONDS") ?? (isLongRun() ? 1700 : 70));
 const seed = Number(asked("POSTERN_FAULT_SEED") ?? (isLongRun() ? Date.now() % 1_000_000 : 1));
 const only = asked("POSTERN_FAULT_ONLY")?.split(",").map((word) => word.trim()) ?? [];
 
-/** How much more than at first a process may hold once all is quiet. */
+/** The allowed growth of a process between the start and the idle time at the end. */
 const margin = { memory: 150_000_000, descriptors: 16, channels: 8 };
-/** How long quiet may take, in ms: what was frozen has to be given up by both sides. */
+/** The time limit for becoming idle in ms: both sides must drop frozen connections. */
 const untilQuiet = 120_000;
 
 peerTest(
-  "whatever fails, nothing is corrupted, nothing hangs, and nothing else breaks",
+  "no fault corrupts data, makes a stream hang or breaks another route",
   worldPeers,
   async (paths, t) => {
     await using streams = new PatternStreams();
@@ -38,12 +39,13 @@ peerTest(
     const processes = () => [instance, ...world.others()];
     const accounts = () => Promise.all(processes().map(({ pid }) => accountOf(paths.sh, pid)));
 
-    await t.step("every way works at first", async () => {
+    await t.step("every route works at the start", async () => {
       for (const { name } of ways) await untilItWorks(name, stage);
     });
     const before = await accounts();
     const { channels: usual = 0 } = liveOf(await statusOf(home));
-    // A failure tells what was played: what a test prints is not shown. What comes after it would tell nothing.
+    // The error contains the schedule, because the output of a test is hidden. Steps after a failure would be
+    // meaningless.
     const step = async (name: string, work: () => Promise<void>) => {
       const isDone = await t.step(name, async () => {
         try {
@@ -54,14 +56,14 @@ peerTest(
           });
         }
       });
-      if (!isDone) throw new Error(`the rest was left out after: ${name}`);
+      if (!isDone) throw new Error(`skipped the remaining steps after: ${name}`);
     };
     await step(
       `seed ${seed}: ${schedule.faults.length} faults, ${schedule.streams.length} streams`,
       async () => {
         const start = performance.now();
         const played = await playSchedule(schedule, stage);
-        // A port of a client is used again, perhaps by one that only asked whether a way works.
+        // A client may reuse a port, also of a probe that checks a route.
         const outcomes = await outcomesOf(instance, stage.carried);
         const outcomeOf = (stream: PlayedStream) => outcomes[stage.carried.indexOf(stream)];
         const broken = played.flatMap((stream) =>
@@ -74,16 +76,16 @@ peerTest(
         );
         assert.deepEqual(broken, []);
         assert.deepEqual(streams.strange, []);
-        // Most must have come through, else nothing was tried.
+        // Most streams must succeed, otherwise the test proves nothing.
         const whole = played.filter(({ plan, up, down }) => up === plan.up && down === plan.down);
-        assert.ok(whole.length > played.length / 2, `${whole.length} of ${played.length} came through`);
+        assert.ok(whole.length > played.length / 2, `${whole.length} of ${played.length} succeeded`);
       },
     );
-    await step("every way works again", async () => {
+    await step("every route works again", async () => {
       for (const { name } of ways) await untilItWorks(name, stage);
     });
-    await step("nothing is left of it", async () => {
-      await eventually("the door is quiet", async () => {
+    await step("no connections remain", async () => {
+      await eventually("the instance is idle", async () => {
         // The cluster behind an ssh host keeps channels for its API.
         const { channels = 0, ...live } = liveOf(await statusOf(home));
         return Object.values(live).every((count) => count === 0) && channels <= usual + margin.channels;
@@ -93,16 +95,16 @@ peerTest(
         return streams.open.filter(({ way }) => !forgotten.includes(way));
       };
       const areLeft = async () => (await left()).length === 0;
-      await eventually("the targets are left", areLeft, untilQuiet).catch(async (error) => {
+      await eventually("no client holds a target", areLeft, untilQuiet).catch(async (error) => {
         const known = (await left()).map(({ way, id }) => {
           const stream = stage.carried.find(({ plan }) => plan.id === id);
-          return `${way} ${id} (${stream ? logOf(instance, stream) : "nobody knows it"})`;
+          return `${way} ${id} (${stream ? logOf(instance, stream) : "unknown stream"})`;
         });
         const { transports } = await statusOf(home);
-        throw new Error(`left are ${known.join("; ")}; ${JSON.stringify(transports)}`, { cause: error });
+        throw new Error(`still open: ${known.join("; ")}; ${JSON.stringify(transports)}`, { cause: error });
       });
       await eventually(
-        "descriptors are as at first",
+        "descriptors have returned to their initial number",
         async () =>
           (await accounts()).every(({ descriptors }, at) =>
             descriptors <= (before[at]?.descriptors ?? 0) + margin.descriptors
@@ -111,10 +113,10 @@ peerTest(
       );
     });
     const now = await accounts();
-    // The figures of a run are the name of this step, which --verbose shows.
+    // The name of this step contains the numbers of the run, which --verbose prints.
     const held = now.map((one, at) => told(before[at], one)).join("; ");
     const forgotten = streams.open.map(({ way }) => way).join(", ") || "none";
-    await step(`what is held: ${held}; forgotten by others: ${forgotten}`, () => {
+    await step(`resources: ${held}; leaked by upstream: ${forgotten}`, () => {
       for (const [at, { memory }] of now.entries()) {
         const grown = memory - (before[at]?.memory ?? 0);
         assert.ok(grown <= margin.memory, `process ${at} has grown by ${grown} bytes`);
@@ -125,18 +127,18 @@ peerTest(
 );
 
 /**
- * Ways whose far end may forget a connection to a target. Upstream's Konnectivity server does with one whose dial was
- * given up just when it was made. Upstream's kubelet does with those of a session that ended while streams of it had
- * still to be begun: the end of its loop is the end of who takes them, spdystream waits for ever for somebody to take
- * the next one, and tells no other stream that the session is over. That it counts no session any more shows that
- * neither we nor the API server hold one.
+ * Returns the routes whose upstream server may leak a connection to a target. Upstream's Konnectivity server
+ * leaks a connection whose dial is canceled at the moment of success. Upstream's kubelet leaks the streams of
+ * a session that ends while new streams are pending: its loop ends, spdystream waits forever for a reader of
+ * the next stream, and never reports the end to other streams. The kubelet counts no session then, which
+ * proves that neither postern nor the API server holds one.
  */
 async function forgottenWays({ cluster }: WholeWorld): Promise<readonly string[]> {
   const { openSessions } = await cluster.forwards();
   return openSessions === 0 ? ["hosted", "lab", "behind"] : ["hosted"];
 }
 
-/** The command that plays the same again. */
+/** Returns the command that repeats this run. */
 function repeating(): string {
   const narrow = only.length > 0 ? `POSTERN_FAULT_ONLY='${only.join(",")}' ` : "";
   return `POSTERN_FAULT_SEED=${seed} POSTERN_FAULT_SECONDS=${seconds} ${narrow}deno task test tests/faults`;

@@ -3,8 +3,8 @@ import type { Instance } from "../support/postern_process.ts";
 import type { PlayedStream } from "./play_schedule.ts";
 
 /**
- * What the log of a door calls the end of each stream, by the address of its client; nothing for one that the door has
- * not heard of. An address that came again is told apart by the order.
+ * Returns the outcome of each stream in an instance's log, by the client's address; undefined for a client
+ * that never reached the instance. The order distinguishes clients with the same address.
  */
 export async function outcomesOf(
   instance: Instance,
@@ -12,7 +12,7 @@ export async function outcomesOf(
 ): Promise<(string | undefined)[]> {
   let outcomes = new Map<string, string[]>();
   const reached = played.filter(({ failure, local }) => failure === undefined && local !== "");
-  await eventually("the log tells of every stream", () => {
+  await eventually("the log has every stream", () => {
     outcomes = readOutcomes(instance.stderr);
     return reached.every(({ local }) => outcomes.has(local));
   });
@@ -24,13 +24,13 @@ export async function outcomesOf(
   return found;
 }
 
-/** What the log of a door says of the client of a stream. */
+/** Returns the instance's log lines about a stream's client. */
 export function logOf(instance: Pick<Instance, "stderr">, { local }: Pick<PlayedStream, "local">): string {
   const lines = instance.stderr.split("\n").filter((line) => line.includes(`=${local} `));
-  return lines.length === 0 ? `the door says nothing of ${local}` : `the door says: ${lines.join("; ")}`;
+  return lines.length === 0 ? `the log has no line for ${local}` : `the log says: ${lines.join("; ")}`;
 }
 
-/** Outcomes in the order of the log, by client. */
+/** Reads the outcomes of each client in the order of the log. */
 export function readOutcomes(log: string): Map<string, string[]> {
   const outcomes = new Map<string, string[]>();
   for (const line of log.split("\n")) {

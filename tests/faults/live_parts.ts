@@ -1,31 +1,31 @@
 import type { RoughLine } from "../support/rough_line.ts";
 import type { FaultKind, FaultyPart } from "./fault_schedule.ts";
 
-/** A fault that can be made to happen. */
+/** A fault that the test can cause. */
 export interface LiveFault extends FaultKind {
-  /** Makes it happen, and resolves when what was broken is whole again: `lasts` ms later, and what a start takes. */
+  /** Causes the fault and resolves after `lasts` ms and the repair. */
   readonly run: (lasts: number) => Promise<void>;
 }
 
-/** A part of a world that runs. */
+/** A part of a running world. */
 export interface LivePart extends FaultyPart {
-  /** The ways that go through it. */
+  /** The routes through this part. */
   readonly ways: readonly string[];
   readonly kinds: readonly LiveFault[];
 }
 
-/** What a section of a world brings: parts that can fail, and the lines of the transports that lead through them. */
+/** A section of a world: parts that can fail, and the configuration of the transports through them. */
 export interface WorldSection {
   readonly parts: readonly LivePart[];
   readonly transports: readonly string[];
 }
 
-/** Something that a signal reaches. */
+/** A process that accepts signals. */
 interface Signalled {
   kill(signal: "SIGSTOP" | "SIGCONT"): void | Promise<void>;
 }
 
-/** What a network does to the connections over a line. */
+/** Returns the faults of a network line. */
 export function lineFaults(line: RoughLine): LiveFault[] {
   return [
     { kind: "cut", lasts: [0, 0], run: () => Promise.resolve(line.cut()) },
@@ -59,7 +59,9 @@ export function lineFaults(line: RoughLine): LiveFault[] {
   ];
 }
 
-/** A program that stands still for a while; which one is asked when it begins, since others may take its place. */
+/**
+ * Freezes a program for some time; calls `program` at the start, because a restart may replace the program.
+ */
 export function freezing(program: () => Signalled): LiveFault {
   return {
     kind: "freeze",
@@ -73,12 +75,12 @@ export function freezing(program: () => Signalled): LiveFault {
   };
 }
 
-/** A program that is killed, and started again a while later. */
+/** Kills a program and restarts it later. */
 export function restarting(restart: (pause: number) => Promise<void>): LiveFault {
   return { kind: "restart", lasts: [0, 3000], run: restart };
 }
 
-/** A program that can be killed and started again, the one that runs now. */
+/** Holds the running instance of a program that can be killed and restarted. */
 export class Replaceable<T extends AsyncDisposable> implements AsyncDisposable {
   current: T;
   readonly #start: () => Promise<T>;
@@ -103,7 +105,7 @@ export class Replaceable<T extends AsyncDisposable> implements AsyncDisposable {
   }
 }
 
-/** Time that passes: what lasts a while, lasts. */
+/** Waits for real time, because faults have a real duration. */
 export function pause(ms: number): Promise<void> {
   return new Promise((resolve) => setTimeout(resolve, ms));
 }

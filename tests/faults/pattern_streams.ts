@@ -3,42 +3,42 @@ import { latin1, RawClient, socks5Asking } from "../support/raw_client.ts";
 import type { StreamAccount } from "./fault_ledger.ts";
 import type { PlannedStream } from "./fault_schedule.ts";
 
-/** What a target saw of one stream. */
+/** The bytes that one end of a stream received. */
 interface Arrival {
   bytes: number;
-  /** Where the first wrong byte is, and what came there. */
+  /** The position of the first wrong byte, and the received bytes. */
   corrupted: { readonly at: number; readonly bytes: Uint8Array } | undefined;
   isOver: boolean;
 }
 
-/** A connection that a target holds. */
+/** An open connection of a target. */
 export interface OpenArrival {
   readonly way: string;
-  /** Which stream it is, once that is said. */
+  /** The stream, once its first bytes have arrived. */
   id: number | undefined;
 }
 
-/** A host and a port as a client asks for them. */
+/** The host and port of a client's request. */
 export interface AskedTarget {
   readonly host: string;
   readonly port: number;
 }
 
 /**
- * Both ends of the streams of a schedule: targets that know from the first four bytes which stream it is, and clients
- * that go through a door. Every byte is compared with the one that was sent at its place.
+ * Both ends of the streams of a schedule: targets that identify a stream by its first four bytes, and clients
+ * that connect through an instance. Both compare every received byte with the sent one.
  */
 export class PatternStreams implements AsyncDisposable {
   readonly #plans = new Map<number, PlannedStream>();
   readonly #arrivals = new Map<number, Arrival>();
   readonly #listeners: Deno.TcpListener[] = [];
   readonly #running = new Set<Promise<void>>();
-  /** The connections that targets hold. */
+  /** The open connections of targets. */
   readonly #clients = new Map<RawClient, OpenArrival>();
-  /** What came that belongs to no stream. */
+  /** Received data that belongs to no stream. */
   readonly strange: string[] = [];
 
-  /** A target on loopback for a way; its port. */
+  /** Starts a target on loopback for a route and returns its port. */
   listen(way: string): number {
     const listener = Deno.listen({ hostname: "127.0.0.1", port: 0 });
     this.#listeners.push(listener);
@@ -46,18 +46,18 @@ export class PatternStreams implements AsyncDisposable {
     return listener.addr.port;
   }
 
-  /** What targets still hold. */
+  /** The connections that targets still hold. */
   get open(): OpenArrival[] {
     return [...this.#clients.values()];
   }
 
-  /** Sends and receives what is planned through a door; never fails. `outcome` is for the caller to add. */
+  /** Runs a planned stream through an instance; never throws. The caller adds `outcome`. */
   async carry(
     plan: PlannedStream,
     { instance, target, patience }: {
       readonly instance: string;
       readonly target: AskedTarget;
-      /** Milliseconds after which it has hung. */
+      /** The deadline in ms. */
       readonly patience: number;
     },
   ): Promise<Omit<StreamAccount, "outcome"> & { readonly local: string }> {
@@ -96,7 +96,7 @@ export class PatternStreams implements AsyncDisposable {
     };
   }
 
-  /** What came in the wrong place, and whose it is: what was mixed up tells much. */
+  /** Describes a wrong byte and finds the stream it belongs to. */
   #corruption(arrival: Arrival | undefined, where: string): string | undefined {
     if (!arrival?.corrupted) return undefined;
     const { at, bytes } = arrival.corrupted;
@@ -109,10 +109,10 @@ export class PatternStreams implements AsyncDisposable {
         if (found >= 0 && found % 2 === 0) origin = `byte ${found / 2} ${direction} of stream ${plan.id}`;
       }
     }
-    return `byte ${at} at the ${where} begins ${wrong}, ${origin}`;
+    return `byte ${at} at the ${where} starts ${wrong}, ${origin}`;
   }
 
-  /** A stream that carries nothing to its end is over for the client before the target has read all. */
+  /** Waits for the target: a client may finish before the target has read all bytes. */
   async #untilOver(plan: PlannedStream, patience: number): Promise<void> {
     const until = performance.now() + patience;
     const isOver = () => this.#arrivals.get(plan.id)?.isOver ?? false;
@@ -143,7 +143,7 @@ export class PatternStreams implements AsyncDisposable {
         await Promise.all([receive(client, expected, arrival, expected.length), answer()]);
       }
     } catch {
-      // Connections that break are what this is about: what came of them is in the accounts.
+      // Broken connections are expected: the accounts record them.
     } finally {
       if (arrival) arrival.isOver = true;
       this.#clients.delete(client);
@@ -163,7 +163,7 @@ export class PatternStreams implements AsyncDisposable {
   }
 }
 
-/** What a client does: asks, sends, receives, and ends. */
+/** Runs a client: requests, sends, receives and closes. */
 async function exchange(
   client: RawClient,
   plan: PlannedStream,
@@ -180,10 +180,10 @@ async function exchange(
     if (plan.isHalfClosed) await client.end();
   };
   await Promise.all([sending(), receive(client, patternBytes(plan.down, downSeed(plan)), seen)]);
-  if (seen.bytes < plan.down) throw new Error("the door ended the connection");
+  if (seen.bytes < plan.down) throw new Error("the instance closed the connection");
 }
 
-/** Reads up to the end, or as many bytes as are told. */
+/** Reads to the end, or up to a number of bytes. */
 async function receive(
   client: RawClient,
   expected: Uint8Array,
@@ -218,7 +218,7 @@ function askingFor(protocol: PlannedStream["protocol"], target: AskedTarget): Ui
   if (protocol === "http") {
     return latin1(`CONNECT ${host}:${port} HTTP/1.1\r\nHost: ${host}:${port}\r\n\r\n`);
   }
-  // SOCKS4a: an address that cannot be, an empty user, and the name.
+  // SOCKS4a: an invalid address, an empty user, and the name.
   return Uint8Array.of(4, 1, port >> 8, port & 255, 0, 0, 0, 1, 0, ...latin1(host), 0);
 }
 

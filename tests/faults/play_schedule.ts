@@ -5,31 +5,32 @@ import type { LivePart } from "./live_parts.ts";
 import type { PatternStreams } from "./pattern_streams.ts";
 import type { WorldWay } from "./whole_world.ts";
 
-/** A stream and where its client was, by which the door's log knows it. */
+/** A stream with its client's address, which identifies it in the log. */
 export type PlayedStream = Omit<StreamAccount, "outcome"> & { readonly local: string };
 
-/** How long one stream may take with all that goes wrong, and how long a way may need to work again, in ms. */
+/** The time limit for a stream, and for a route to recover, in ms. */
 const patience = 120_000;
 
-/** Where a schedule is played. */
+/** The world in which a schedule runs. */
 export interface Stage {
-  /** The address of the door. */
+  /** The address of the instance. */
   readonly instance: string;
   readonly ways: readonly WorldWay[];
   readonly parts: readonly LivePart[];
   readonly streams: PatternStreams;
   readonly ledger: FaultLedger;
-  /** Every stream that was carried, those that only ask whether a way works too: each has its line in the log. */
+  /** All streams, including probes of routes: each has a line in the log. */
   readonly carried: PlayedStream[];
 }
 
 /**
- * Plays a schedule to its end: all streams are over, and every way that had trouble works again. After a failure nothing
- * more begins.
+ * Runs a schedule until all streams have ended and every route works again. After a failure it starts no
+ * further events.
  */
 export async function playSchedule(schedule: Schedule, stage: Stage): Promise<PlayedStream[]> {
   const times = new Timetable();
-  // A busy machine may need longer for a fault than it was to last: the next one of the same part waits for its end.
+  // On a busy machine a fault may take longer than planned: the next fault of the same part waits for its
+  // end.
   const ends = new Map<string, Promise<void>>();
   const faults = schedule.faults.map(async (fault) => {
     const before = ends.get(fault.part);
@@ -54,13 +55,13 @@ export async function playSchedule(schedule: Schedule, stage: Stage): Promise<Pl
   }
 }
 
-/** The moments of a run, in ms from its start. */
+/** The clock of a run, in ms from its start. */
 class Timetable {
   readonly #start = performance.now();
   readonly #waiting = new Map<ReturnType<typeof setTimeout>, () => void>();
   isStopped = false;
 
-  /** Resolves at a moment, or when the run is stopped. */
+  /** Resolves at a time, or when the run stops. */
   reached(at: number): Promise<void> {
     if (this.isStopped) return Promise.resolve();
     const { promise, resolve } = Promise.withResolvers<void>();
@@ -82,7 +83,7 @@ class Timetable {
   }
 }
 
-/** Resolves once a way carries something; tells how many times it was tried. */
+/** Resolves when a route carries data; returns the number of attempts. */
 export async function untilItWorks(way: string, stage: Stage): Promise<number> {
   let tries = 0;
   let last = "";
@@ -107,7 +108,7 @@ async function suffer(
 ): Promise<void> {
   const part = stage.parts.find((part) => part.name === name);
   const fault = part?.kinds.find((fault) => fault.kind === kind);
-  if (!part || !fault) throw new Error(`there is no ${name}/${kind}`);
+  if (!part || !fault) throw new Error(`Unknown fault ${name}/${kind}`);
   const end = stage.ledger.begin(`${name}/${kind}`, part.ways, performance.now());
   await fault.run(lasts).finally(onOver);
   await Promise.all(part.ways.map((way) => untilItWorks(way, stage)));
@@ -119,7 +120,7 @@ async function carry(
   { instance, ways, streams, carried }: Stage,
 ): Promise<PlayedStream> {
   const way = ways.find(({ name }) => name === plan.way);
-  if (!way) throw new Error(`there is no way ${plan.way}`);
+  if (!way) throw new Error(`Unknown route ${plan.way}`);
   const played = await streams.carry(plan, { instance, target: way.target, patience });
   carried.push(played);
   return played;

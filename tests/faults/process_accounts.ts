@@ -2,33 +2,33 @@ import type { Status } from "../../src/control/mod.ts";
 import { runPeer } from "../support/peer_program.ts";
 import type { Household } from "../support/postern_process.ts";
 
-/** What a process holds. */
+/** The resources of a process. */
 export interface ProcessAccount {
   /** Bytes of resident memory. */
   readonly memory: number;
   readonly descriptors: number;
 }
 
-/** What a process holds now; by a shell, since Deno reads nothing below /proc. */
+/** Measures a process with a shell, because Deno cannot read /proc. */
 export async function accountOf(sh: string, pid: number): Promise<ProcessAccount> {
   const script = 'cat "/proc/$1/status"; set -- /proc/$1/fd/*; echo "Descriptors: $#"';
   const { stdout } = await runPeer(sh, ["-c", script, "sh", String(pid)]);
   const number = (name: string) => Number(new RegExp(`^${name}:\\s+([0-9]+)`, "m").exec(stdout)?.[1]);
   const [kilobytes, descriptors] = [number("VmRSS"), number("Descriptors")];
-  if (!(kilobytes > 0)) throw new Error(`the process ${pid} is gone`);
+  if (!(kilobytes > 0)) throw new Error(`Cannot measure process ${pid}: it has exited`);
   return { memory: kilobytes * 1024, descriptors };
 }
 
-/** What a door says of itself. */
+/** Returns the status of the instance. */
 export async function statusOf(home: Household): Promise<Status> {
   const { code, stdout, stderr } = await home.run(["status", "-o", "json"]);
-  if (code !== 0) throw new Error(`no status: ${stderr}`);
+  if (code !== 0) throw new Error(`Cannot get the status: ${stderr}`);
   const [status] = JSON.parse(stdout) as readonly Status[];
-  if (!status) throw new Error("no door runs");
+  if (!status) throw new Error("no instance is running");
   return status;
 }
 
-/** Connections, channels and streams that a door has: none once it is quiet. */
+/** Counts connections, channels and streams of an instance; all are zero when it is idle. */
 export function liveOf({ connections, transports }: Status): Readonly<Record<string, number>> {
   const sum = (numbers: readonly (number | undefined)[]) =>
     numbers.reduce<number>((total, number) => total + (number ?? 0), 0);

@@ -11,22 +11,22 @@ import { startLieutenant } from "./world_lieutenant.ts";
 import { startProxies } from "./world_proxies.ts";
 import { startSsh } from "./world_ssh.ts";
 
-/** What such a world is made with. */
+/** The required peers. */
 export const worldPeers = [
   ...[...sshPeers, ...konnectivityPeers],
   ...(["kubernetes", "lieutenant", "tinyproxy"] as const),
 ] as const;
 
-/** A way from the door to a target of its own. */
+/** A route from the instance to its own target. */
 export interface WorldWay {
   readonly name: string;
-  /** What a client asks for. */
+  /** The target that a client requests. */
   readonly target: { readonly host: string; readonly port: number };
-  /** Whether the far side passes a half-close on: upstream's Konnectivity and tinyproxy do not. */
+  /** Whether the server forwards a half-close: upstream's Konnectivity and tinyproxy do not. */
   readonly carriesHalfClose: boolean;
 }
 
-/** The ways that a world has. `behind` goes through `one`, `deep` through `corp`. */
+/** The routes of a world. `behind` uses `one`, `deep` uses `corp`. */
 export const wayNames = [
   ...["direct", "one", "chain", "lab", "behind", "hosted", "own", "corp", "upstream", "deep"],
 ] as const;
@@ -36,9 +36,9 @@ export type WayName = typeof wayNames[number];
 const halfClosing: readonly WayName[] = ["direct", "one", "chain", "lab", "behind", "own", "upstream"];
 
 /**
- * One real door, and behind it everything that it can go through: two ssh servers, a cluster with its API server and
- * node, Konnectivity by upstream's programs and by ours, tinyproxy, another door, and a Lieutenant. The parts can be
- * made to fail.
+ * One real instance with all kinds of servers: two ssh servers, a cluster with its API server and node,
+ * Konnectivity with upstream's programs and with ours, tinyproxy, another instance, and a Lieutenant. The
+ * test can make each part fail.
  */
 export class WholeWorld implements AsyncDisposable {
   readonly ways: readonly WorldWay[];
@@ -46,7 +46,7 @@ export class WholeWorld implements AsyncDisposable {
   readonly instance: Instance;
   readonly home: Household;
   readonly cluster: KubeCluster;
-  /** Programs of ours besides the door, as they run now. */
+  /** The other running postern programs. */
   readonly others: () => readonly Instance[];
   readonly #started: AsyncDisposableStack;
 
@@ -60,7 +60,7 @@ export class WholeWorld implements AsyncDisposable {
     this.#started = started;
   }
 
-  /** `targets` are ports of loopback, one for each way. */
+  /** `targets` has one loopback port for each route. */
   static async start(
     paths: PeerPaths<typeof worldPeers[number]>,
     targets: Readonly<Record<WayName, number>>,

@@ -3,7 +3,7 @@ import { pod, service } from "../support/kube_objects.ts";
 import { RoughLine } from "../support/rough_line.ts";
 import { freezing, lineFaults, type LivePart, pause, restarting, type WorldSection } from "./live_parts.ts";
 
-/** A cluster with a pod for each way that leads there. */
+/** Starts a cluster with a pod for each route into it. */
 export async function startCluster(
   { kubernetes }: { readonly kubernetes: string },
   started: AsyncDisposableStack,

@@ -1,11 +1,11 @@
 import type { Household, Instance } from "../support/postern_process.ts";
 import { type LivePart, pause } from "./live_parts.ts";
 
-/** What a person does to a door that runs; nothing that goes through it may notice. */
+/** Changes by a user of a running instance; its connections must not notice them. */
 export function instancePart(home: Household, instance: Instance, text: (spare: string) => string): LivePart {
   let count = 0;
   return {
-    name: "door",
+    name: "instance",
     ways: [],
     kinds: [
       { kind: "reload", lasts: [0, 0], run: async () => void await home.configure(text(`time ${++count}`)) },

@@ -16,7 +16,10 @@ import {
   type WorldSection,
 } from "./live_parts.ts";
 
-/** `hosted` by upstream's programs, `own` by ours; `deep` is the server of `own` through `corp`. */
+/**
+ * Starts `hosted` with upstream's programs and `own` with ours; `deep` reaches the server of `own` through
+ * `corp`.
+ */
 export async function startKonnectivity(
   paths: PeerPaths<typeof konnectivityPeers[number]>,
   started: AsyncDisposableStack,

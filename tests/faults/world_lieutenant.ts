@@ -6,7 +6,10 @@ import { RoughLine } from "../support/rough_line.ts";
 import { testTls } from "../support/tls_files.ts";
 import { freezing, lineFaults, type LivePart, Replaceable, restarting } from "./live_parts.ts";
 
-/** How long an update may take whatever its Lieutenant does, in ms: two exchanges, and the start of the program. */
+/**
+ * The time limit for an update in ms, independent of the Lieutenant: two exchanges and the start of the
+ * program.
+ */
 const updateWithin = 90_000;
 
 const clusters = Array.from({ length: 40 }, (_, at) => ({
@@ -17,11 +20,11 @@ const clusters = Array.from({ length: 40 }, (_, at) => ({
   dynamicFacts: { openshiftBaseDomain: JSON.stringify(`c-${at}.example.net`) },
 }));
 
-/** The real Lieutenant in the world's cluster, and whoever updates from it. */
+/** The real Lieutenant in the world's cluster, and updates from it. */
 export interface WorldLieutenant {
   /** The section `catalogues` of a configuration. */
   readonly catalogues: string;
-  /** Fetches the catalogue, which must succeed. */
+  /** Fetches the catalogue and requires success. */
   readonly begin: (home: Household) => Promise<void>;
   readonly part: (home: Household) => LivePart;
 }
@@ -38,7 +41,7 @@ export async function startLieutenant(
   const ca = `${cluster.directory}/lieutenant-ca.crt`;
   await Deno.writeTextFile(ca, testTls.ca);
   const catalogues = `catalogues: [{ lieutenant: "https://127.0.0.1:${line.port}", name: main, ca: ${ca} }]`;
-  // With a configuration of its own: somebody makes mistakes in that of the door.
+  // A separate configuration, because a fault breaks the instance's file.
   const config = `${cluster.directory}/lieutenant.yaml`;
   await Deno.writeTextFile(config, `${catalogues}\n`);
   const update = (home: Household) => home.run(["update", "--config", config, "--token-file", "token"]);
@@ -55,7 +58,7 @@ export async function startLieutenant(
       assert.equal(code, 0, stderr);
       await isWhole(home, config);
     },
-    // An update while its Lieutenant fails ends, whatever comes of it; and what is stored stays whole.
+    // During a fault an update must end, with any result, and the stored catalogue must stay intact.
     part: (home) => ({
       name: "lieutenant",
       ways: [],
@@ -75,7 +78,7 @@ export async function startLieutenant(
   };
 }
 
-/** Whether the catalogue on disk has all that it ever had. */
+/** Checks that the stored catalogue still has all clusters. */
 async function isWhole(home: Household, config: string): Promise<void> {
   const { code, stdout, stderr } = await home.run(["clusters", "--config", config, "-o", "json"]);
   assert.equal(code, 0, stderr);

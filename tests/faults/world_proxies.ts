@@ -11,7 +11,7 @@ import {
   type WorldSection,
 } from "./live_parts.ts";
 
-/** tinyproxy, and a door of ours that another one goes through. */
+/** Starts tinyproxy and a second instance as upstream proxies. */
 export async function startProxies(
   { tinyproxy }: { readonly tinyproxy: string },
   started: AsyncDisposableStack,

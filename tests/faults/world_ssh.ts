@@ -4,7 +4,7 @@ import { RoughLine } from "../support/rough_line.ts";
 import { sshHostLines, writeSshConfig } from "../support/ssh_household.ts";
 import { SshLab, type sshPeers } from "../support/sshd.ts";
 
-/** Two servers; `two` is reached through `one`. */
+/** Starts two servers; `one` is the jump host of `two`. */
 export async function startSsh(
   paths: PeerPaths<typeof sshPeers[number]>,
   started: AsyncDisposableStack,

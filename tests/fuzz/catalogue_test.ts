@@ -30,7 +30,7 @@ const cluster = fc.record({
   dynamicFacts: facts,
 }, { requiredKeys: [] });
 
-Deno.test("readDomain() gives a pattern of names with two labels or more, or says why not", () => {
+Deno.test("readDomain() returns a pattern of at least two labels, or a problem", () => {
   fc.assert(
     fc.property(fc.oneof(domain, text, fc.webUrl()), (written) => {
       const read = readDomain(written);
@@ -47,7 +47,7 @@ Deno.test("readDomain() gives a pattern of names with two labels or more, or say
   );
 });
 
-Deno.test("readClusters() and routesOf() take any list: rules that a router takes, warnings of one line", () => {
+Deno.test("readClusters() and routesOf() accept any list, with valid rules and one-line warnings", () => {
   fc.assert(
     fc.property(fc.array(fc.oneof(cluster, fc.jsonValue())), (items) => {
       const value: unknown = JSON.parse(JSON.stringify(items));
@@ -56,7 +56,7 @@ Deno.test("readClusters() and routesOf() take any list: rules that a router take
       assert.deepEqual(readClusters(JSON.parse(JSON.stringify(clusters))).clusters, clusters);
       const { routes, warnings } = routesOf({ name: "main", source: "", fetched: "", clusters });
       for (const warning of [...odd, ...warnings]) {
-        // deno-lint-ignore no-control-regex -- nothing may write over a terminal
+        // deno-lint-ignore no-control-regex -- output must not control a terminal
         assert.doesNotMatch(describeWarning(warning), /[\x00-\x1f\x7f-\x9f\u202e]/);
         assert.ok(describeWarning(warning).length < 500);
       }

@@ -3,13 +3,13 @@ import fc from "fast-check";
 import { fuzzRuns } from "../support/fuzz_runs.ts";
 import { agree, allForms, gistParsed, gistRead, optionsOf } from "../support/parsed_line.ts";
 
-/** A line that the parser takes, in the places where options of ours may stand. */
+/** A valid command line, and the positions for global options. */
 interface Frame {
   readonly name: string;
-  /** Words of the command; options may stand before and between them. */
+  /** Words of the command, with options before and between them. */
   readonly words: readonly string[];
   readonly command: string;
-  /** What may follow: words of another program, or those behind `--`. */
+  /** The rest: words of another program, or words after `--`. */
   readonly rest: "none" | "foreign" | "dashes";
   readonly hasId: boolean;
 }
@@ -66,7 +66,7 @@ const nasty = fc.constantFrom(
 );
 const path = fc.constantFrom("c.yaml", ...names, ...odd);
 
-/** How an option is written, and before which word. */
+/** The form of an option, and its position. */
 const place = fc.record({ isJoined: fc.boolean(), before: fc.nat({ max: 3 }) });
 
 const maybe = <T>(values: fc.Arbitrary<T>) => fc.option(fc.tuple(values, place), { nil: undefined });
@@ -78,7 +78,7 @@ const given = fc.record({
   "--id": maybe(path),
 });
 
-Deno.test("readCommandLine() and the parser find what a line was made of, wherever its options stand", () => {
+Deno.test("readCommandLine() and the parser find all parts of a line, with options at any position", () => {
   fc.assert(
     fc.property(
       fc.constantFrom(...frames),
@@ -89,13 +89,13 @@ Deno.test("readCommandLine() and the parser find what a line was made of, wherev
         const { "--id": id, ...globals } = options;
         const given = hasId ? options : globals;
         const all = [name, ...words];
-        // Words of another program begin behind the last of ours.
+        // Words of another program follow postern's last word.
         const last = rest === "foreign" ? words.length : all.length;
         const slots: string[][] = Array.from({ length: all.length + 1 }, () => []);
         for (const [option, chosen] of Object.entries(given)) {
           if (!chosen) continue;
           const [value, { isJoined, before }] = chosen;
-          // A command's own option is known behind its name only.
+          // A command's own option is valid only after the command's name.
           const least = option === "--id" ? 1 : 0;
           const written = isJoined ? [`${option}=${value}`] : [option, value];
           slots[Math.min(Math.max(before, least), last)]?.push(...written);
@@ -135,7 +135,7 @@ const junk = fc.oneof(
   fc.string({ maxLength: 5 }),
 );
 
-/** A command, or only its name, with options of its own and any words. */
+/** A command, or only its name, with its options and any words. */
 const lines = fc.constantFrom(...frames).chain(({ name, words, command }) => {
   const own = allForms.filter((form) => form.name.split(" ").at(-1) === command)
     .flatMap((form) => [...optionsOf(form).keys()]);
@@ -143,7 +143,7 @@ const lines = fc.constantFrom(...frames).chain(({ name, words, command }) => {
   return fc.tuple(fc.constantFrom([], words), more).map(([some, rest]) => [name, ...some, ...rest]);
 });
 
-Deno.test("readCommandLine() and the parser agree about any words that the parser takes", () => {
+Deno.test("readCommandLine() and the parser agree on every line that the parser accepts", () => {
   let taken = 0;
   const runs = fuzzRuns(4000);
   fc.assert(
@@ -152,5 +152,5 @@ Deno.test("readCommandLine() and the parser agree about any words that the parse
     }),
     { numRuns: runs },
   );
-  assert.ok(taken > runs / 10, `only ${taken} of ${runs} lines are any good`);
+  assert.ok(taken > runs / 10, `only ${taken} of ${runs} lines are valid`);
 });

@@ -16,7 +16,7 @@ import { everything, worldContext } from "../unit/config/schema_cases.ts";
 const validate = new Ajv2020({ strictRequired: false, allowUnionTypes: true })
   .compile(jsonSchema(everything, { title: "everything" }));
 
-/** What must hold for any text: a value or problems that say where, never a throw. */
+/** Checks that any text gives a value or problems with positions, and never throws. */
 async function check(text: string): Promise<ConfigDocument> {
   const document = await parseDocument(text, { name: "f" });
   const lines = text.split("\n").length;
@@ -71,7 +71,7 @@ const tokens = [
   ".nan",
 ];
 
-Deno.test("parseDocument() gives a value or problems for any text", async () => {
+Deno.test("parseDocument() returns a value or problems for any text", async () => {
   const texts = fc.array(fc.constantFrom(...tokens), { maxLength: 60 }).map((parts) => parts.join(""));
   await fc.assert(
     fc.asyncProperty(texts, async (text) => {
@@ -81,7 +81,7 @@ Deno.test("parseDocument() gives a value or problems for any text", async () => 
   );
 });
 
-Deno.test("parseDocument() quotes nothing around a syntax fault", async () => {
+Deno.test("parseDocument() quotes no text around a syntax error", async () => {
   const noise = fc.array(fc.constantFrom(...tokens), { maxLength: 8 }).map((parts) => parts.join(""));
   await fc.assert(
     fc.asyncProperty(noise, noise, async (before, after) => {
@@ -92,7 +92,7 @@ Deno.test("parseDocument() quotes nothing around a syntax fault", async () => {
   );
 });
 
-Deno.test("parseDocument() reads any JSON back, and locate() finds every text in it", async () => {
+Deno.test("parseDocument() reads any JSON, and locate() finds every string in it", async () => {
   await fc.assert(
     fc.asyncProperty(fc.jsonValue({ maxDepth: 4 }), async (value) => {
       const text = JSON.stringify({ value }, null, 1);
@@ -119,7 +119,7 @@ function* leaves(value: unknown, path: (string | number)[]): Generator<[(string 
   else for (const [key, one] of Object.entries(value)) yield* leaves(one, [...path, key]);
 }
 
-Deno.test("a schema takes nothing that its JSON Schema refuses", () => {
+Deno.test("a schema refuses all values that its JSON Schema refuses", () => {
   const scalar = fc.oneof(
     fc.constantFrom(
       "a",
@@ -208,11 +208,11 @@ const hostile: { name: string; text: string; isRefused?: boolean }[] = [
   },
 ];
 for (const { name, text, isRefused = false } of hostile) {
-  Deno.test(`parseDocument() comes to an end with ${name}`, async () => {
+  Deno.test(`parseDocument() terminates for ${name}`, async () => {
     const started = performance.now();
     const document = await check(text);
     if (isRefused) assert.equal(document.value, undefined);
-    // Quadratic time would take minutes; the bound leaves room for a busy machine.
+    // Quadratic time would take minutes; the limit allows for a busy machine.
     assert(performance.now() - started < 20_000);
   });
 }

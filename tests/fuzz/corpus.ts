@@ -2,18 +2,18 @@ import type { Bytes, FuzzTarget } from "./fuzz_target.ts";
 
 const directory = new URL("./corpus/", import.meta.url);
 
-/** Where the inputs of a target are kept. */
+/** Returns the directory of a target's inputs. */
 export function corpusDirectory({ name }: Pick<FuzzTarget, "name">): URL {
   return new URL(`${name}/`, directory);
 }
 
-/** An input that is kept. */
+/** A stored input. */
 export interface CorpusEntry {
   readonly name: string;
   readonly bytes: Bytes;
 }
 
-/** What is kept of a target, in the order of the names. */
+/** Reads the inputs of a target, ordered by name. */
 export async function readCorpus(target: Pick<FuzzTarget, "name">): Promise<CorpusEntry[]> {
   const place = corpusDirectory(target);
   const names: string[] = [];

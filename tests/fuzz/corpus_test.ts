@@ -5,7 +5,7 @@ import { diceOf, longestInput, makeInput, smallest } from "./fuzz_inputs.ts";
 import { fuzzTargets } from "./targets/mod.ts";
 
 for (const target of fuzzTargets) {
-  Deno.test(`${target.name}: its laws hold for all that is kept in its corpus`, async () => {
+  Deno.test(`${target.name}: its laws hold for its corpus`, async () => {
     const corpus = await readCorpus(target);
     assert.ok(corpus.length >= 2, `${corpus.length} inputs`);
     for (const { name, bytes } of corpus) {
@@ -18,7 +18,7 @@ for (const target of fuzzTargets) {
     }
   });
 
-  Deno.test(`${target.name}: its laws hold for changes of its corpus`, async () => {
+  Deno.test(`${target.name}: its laws hold for mutations of its corpus`, async () => {
     const corpus = (await readCorpus(target)).map(({ bytes }) => bytes);
     const dice = diceOf(1);
     for (let left = fuzzRuns(300); left > 0; left--) {
@@ -32,7 +32,7 @@ for (const target of fuzzTargets) {
   });
 }
 
-Deno.test("makeInput() gives the same for the same dice, never too much, and keeps the corpus as it is", () => {
+Deno.test("makeInput() is deterministic, limits the length and does not change the corpus", () => {
   const corpus = [Uint8Array.from({ length: 3000 }, (_, at) => at), Uint8Array.of(1, 2, 3)];
   const kept = corpus.map((bytes) => bytes.slice());
   const made = (seed: number) => {
@@ -45,7 +45,7 @@ Deno.test("makeInput() gives the same for the same dice, never too much, and kee
   assert.deepEqual(corpus, kept);
 });
 
-Deno.test("smallest() finds what matters of an input", async () => {
+Deno.test("smallest() reduces an input to its essential part", async () => {
   const input = new TextEncoder().encode(`${"x".repeat(200)}ab${"y".repeat(77)}`);
   const found = await smallest(
     input,

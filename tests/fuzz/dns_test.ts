@@ -26,7 +26,7 @@ const u32 = fc.integer({ min: 0, max: 0xffffffff });
 const ip = (length: number) =>
   fc.uint8Array({ minLength: length, maxLength: length }).map((b) => formatIp(b));
 const raw = fc.uint8Array({ maxLength: 40 }).map((bytes) => Uint8Array.from(bytes));
-/** A number of a type for which there is no name. */
+/** The number of an unnamed type. */
 const strange = u16.filter((code) => !Object.values<number>(dnsTypeCodes).includes(code));
 
 const data: fc.Arbitrary<DnsData> = fc.oneof(
@@ -86,7 +86,7 @@ const message: fc.Arbitrary<DnsMessage> = fc.oneof(
   fc.record({ ...header, rcode: fc.integer({ min: 0, max: 4095 }), edns }, plain),
 );
 
-Deno.test("dns reads what it writes, whatever follows, and asks for more at any cut", () => {
+Deno.test("dns reads its own output before any bytes, and asks for more at every cut", () => {
   fc.assert(
     fc.property(message, (value) => {
       const bytes = encodeDnsMessage(value);
@@ -100,7 +100,7 @@ Deno.test("dns reads what it writes, whatever follows, and asks for more at any 
   );
 });
 
-Deno.test("encodeMessage() keeps to its limit, and what it writes then can be read", () => {
+Deno.test("encodeMessage() respects its limit and writes a readable message", () => {
   fc.assert(
     fc.property(message, fc.integer({ min: 512, max: 1500 }), (value, limit) => {
       const bytes = encodeDnsMessage(value, { limit });
@@ -118,7 +118,7 @@ Deno.test("encodeMessage() keeps to its limit, and what it writes then can be re
   );
 });
 
-/** Messages with some bytes changed, behind a plausible head, and plain junk. */
+/** Messages with changed bytes after a plausible header, and random bytes. */
 const input = fc.oneof(
   fc.tuple(message, fc.array(fc.tuple(fc.nat(), fc.integer({ min: 0, max: 255 })), { maxLength: 4 }))
     .map(([value, edits]) => {
@@ -131,14 +131,14 @@ const input = fc.oneof(
   fc.uint8Array({ maxLength: 300 }).map((bytes) => Uint8Array.from(bytes)),
 );
 
-Deno.test("decodeMessage() gives a value, asks for more or throws protocol for junk", () => {
+Deno.test("decodeMessage() returns a value, asks for more or throws protocol for random bytes", () => {
   fc.assert(
     fc.property(input, (bytes) => {
       try {
         const decoded = decodeDnsMessage(bytes);
         if (!decoded) return;
         assert(decoded.used >= 12 && decoded.used <= bytes.length);
-        // What was read can be written, and is the same then.
+        // Encoding the value and decoding it again gives the same value.
         const again = decodeDnsMessage(encodeDnsMessage(decoded.value))?.value;
         assert.deepEqual(again, decoded.value);
       } catch (error) {
@@ -149,8 +149,8 @@ Deno.test("decodeMessage() gives a value, asks for more or throws protocol for j
   );
 });
 
-Deno.test("decodeMessage() takes no more than its bytes allow for pointers in a row", () => {
-  // The most that 64 KiB can hold: questions that are all pointers to one long name.
+Deno.test("decodeMessage() reads chained pointers in time proportional to the message", () => {
+  // The worst case in 64 KiB: all questions are pointers to one long name.
   const long = Uint8Array.from({ length: 254 }, (_, at) => at % 2 === 0 ? 1 : 97);
   const count = Math.floor((0xffff - 12 - 259) / 6);
   const bytes = new Uint8Array(12 + 259 + 6 * count);
@@ -162,7 +162,7 @@ Deno.test("decodeMessage() takes no more than its bytes allow for pointers in a 
   assert.equal(decoded?.value.questions.at(-1)?.name.length, 253);
 });
 
-Deno.test("replyTo() gives any client at most one message that can be read, within its size", async () => {
+Deno.test("replyTo() sends any client at most one readable message within its size limit", async () => {
   const answers: DnsAnswers = {
     answer({ name, type }) {
       if (name.length % 3 === 0) return { kind: "notOurs" };
@@ -183,7 +183,7 @@ Deno.test("replyTo() gives any client at most one message that can be read, with
       assert.equal(read?.used, reply.length);
       assert.equal(read?.value.isResponse, true);
       assert.deepEqual([...reply.subarray(0, 2)], [...bytes.subarray(0, 2)]);
-      // What a client has not asked for it does not get.
+      // A client gets only answers to its question.
       assert((read?.value.questions.length ?? 0) <= 1);
       assert(reply.length <= 4096);
     }),

@@ -18,7 +18,7 @@ import {
   seededDice,
 } from "../support/random_proxies.ts";
 
-// Laws of the rules of a cluster's proxy, on texts that nobody wrote: nothing throws, and what is merged stays.
+// Laws of the rules of a cluster's proxy, on generated texts: no function throws, and merging is idempotent.
 
 const certificate = `-----BEGIN CERTIFICATE-----
 MIIBmzCCAUGgAwIBAgIUF6GVrqbMLtftEmF217JwzpkyEQ8wCgYIKoZIzj0EAwIw
@@ -33,7 +33,7 @@ zj0EAwIDSAAwRQIhAN4goTHdCj2mtWJWHeBYAb0o8r4XZXJz8AYyVtcR2iLOAiA6
 -----END CERTIFICATE-----
 `;
 
-Deno.test("mergedNoProxy() of its own result changes nothing, keeps what clients do, and is in order", () => {
+Deno.test("mergedNoProxy() is idempotent, preserves the behavior of clients, and sorts", () => {
   const dice = seededDice(11);
   for (let run = 0; run < fuzzRuns(3000); run++) {
     const [user, automatic] = [
@@ -51,14 +51,14 @@ Deno.test("mergedNoProxy() of its own result changes nothing, keeps what clients
   }
 });
 
-Deno.test("checkNoProxy() and checkProxyUrl() take any text, and quote no password", () => {
+Deno.test("checkNoProxy() and checkProxyUrl() accept any text and quote no password", () => {
   const dice = seededDice(12);
   for (let run = 0; run < fuzzRuns(5000); run++) {
     const junk = Array.from({ length: dice(20) }, () => String.fromCharCode(dice(300))).join("");
     checkNoProxy(junk);
     checkProxyUrl(junk, "httpsProxy");
     const url = randomProxyUrl(dice).replace("u:p", "u:hunter2");
-    // Without the sign nothing tells a password from a name.
+    // Without the @ sign a password looks like a name.
     if (!/hunter2.*@/s.test(url)) continue;
     assert.doesNotMatch(
       JSON.stringify([checkNoProxy(url).problems, checkProxyUrl(url, "httpProxy")]
@@ -68,7 +68,7 @@ Deno.test("checkNoProxy() and checkProxyUrl() take any text, and quote no passwo
   }
 });
 
-Deno.test("readCaBundle() takes any text, and what it merges it reads again", async () => {
+Deno.test("readCaBundle() accepts any text and reads its own result", async () => {
   const dice = seededDice(13);
   const pieces = [
     certificate,

@@ -1,10 +1,10 @@
 import { latin1 } from "../support/raw_client.ts";
 import type { Bytes } from "./fuzz_target.ts";
 
-/** Gives numbers from 0 to below what is asked. */
+/** Returns an integer from 0 to below `below`. */
 export type Dice = (below: number) => number;
 
-/** Dice that fall the same for the same seed (mulberry32). */
+/** Deterministic dice from a seed (mulberry32). */
 export function diceOf(seed: number): Dice {
   let state = seed | 0;
   return (below) => {
@@ -15,7 +15,7 @@ export function diceOf(seed: number): Dice {
   };
 }
 
-/** The most bytes of an input: what is longer is cut. */
+/** The maximum length of an input in bytes; longer inputs are truncated. */
 export const longestInput = 4096;
 
 export interface InputSource {
@@ -23,7 +23,7 @@ export interface InputSource {
   readonly words: readonly string[];
 }
 
-/** An input: mostly one of the corpus that was changed in a few places, else one that is made of words and junk. */
+/** Creates an input: usually a corpus entry with a few changes, otherwise words and random bytes. */
 export function makeInput(dice: Dice, { corpus, words }: InputSource): Bytes {
   const parts = words.map(latin1);
   const entry = corpus[dice(corpus.length)];
@@ -40,7 +40,7 @@ function generated(dice: Dice, parts: readonly Bytes[]): Bytes {
   return joined(pieces).subarray(0, longestInput).slice();
 }
 
-/** A word, or a little junk. */
+/** Returns a word or a few random bytes. */
 function piece(dice: Dice, parts: readonly Bytes[]): Bytes {
   const word = parts[dice(parts.length)];
   if (word && dice(5) > 0) return word;
@@ -69,7 +69,7 @@ function changed(
     case 4:
       return replaced(bytes, { at, length }, piece(dice, parts));
     case 5:
-      // Again, and again: lengths and depths that nobody means.
+      // Repeat a piece many times for extreme lengths and depths.
       return replaced(
         bytes,
         { at, length: 0 },
@@ -102,10 +102,10 @@ function joined(parts: readonly Bytes[]): Bytes {
   return whole;
 }
 
-/** Bytes that stand at the edges of ranges, and between texts. */
+/** Bytes at the edges of ranges, and separators. */
 const odd = [0, 1, 2, 9, 10, 13, 32, 34, 45, 47, 58, 63, 64, 92, 127, 128, 191, 192, 193, 254, 255];
 
-/** The smallest input that still breaks a law, as far as cutting out pieces finds it. */
+/** Reduces an input that breaks a law by removing pieces. */
 export async function smallest(input: Bytes, fails: (input: Bytes) => Promise<boolean>): Promise<Bytes> {
   let best = input;
   for (let size = Math.ceil(best.length / 2); size >= 1; size = size === 1 ? 0 : Math.ceil(size / 2)) {

@@ -2,19 +2,19 @@ import assert from "node:assert/strict";
 import type { Decode } from "../../src/core/mod.ts";
 import { PosternError } from "../../src/words/mod.ts";
 
-/** Bytes as readers take them. */
+/** The input type of readers. */
 export type Bytes = Uint8Array<ArrayBuffer>;
 
-/** A reader of what strangers send, and what must hold whatever that is. */
+/** A reader of untrusted input, and the laws for any input. */
 export interface FuzzTarget {
   readonly name: string;
-  /** Pieces that mean something to it, as text of one byte a character. */
+  /** Meaningful pieces of input, as text with one byte per character. */
   readonly words: readonly string[];
-  /** Fails where a law is broken. */
+  /** Throws if the input breaks a law. */
   readonly laws: (input: Bytes) => void | Promise<void>;
 }
 
-/** What reading gives; undefined where it is refused with an error of one of these codes, as it may be. */
+/** Returns the result of a reader, or undefined if it throws an error with one of these codes. */
 export function refusedOr<T>(read: () => T, codes: readonly string[] = ["protocol"]): T | undefined {
   try {
     return read();
@@ -24,7 +24,10 @@ export function refusedOr<T>(read: () => T, codes: readonly string[] = ["protoco
   }
 }
 
-/** A message takes bytes that are there; what follows them changes nothing, and without the last one it is not whole. */
+/**
+ * Checks that a message uses only existing bytes, ignores following bytes, and is incomplete without its last
+ * byte.
+ */
 export function decoding<T>(decode: Decode<T>, input: Bytes): void {
   const read = refusedOr(() => decode(input));
   if (!read) return;
@@ -33,14 +36,14 @@ export function decoding<T>(decode: Decode<T>, input: Bytes): void {
   assert.equal(decode(input.slice(0, read.used - 1)), undefined);
 }
 
-/** The same input in two pieces; where it is cut follows from the input itself. */
+/** Splits an input into two pieces at a position that depends on the input. */
 export function inPieces(input: Bytes): Bytes[] {
   const sum = input.reduce((sum, byte) => sum * 31 + byte >>> 0, 7);
   const cut = input.length === 0 ? 0 : sum % input.length;
   return [input.slice(0, cut), input.slice(cut)];
 }
 
-/** The input as text; what is no UTF-8 is replaced. */
+/** Decodes the input as text and replaces invalid UTF-8. */
 export function textOf(input: Bytes): string {
   return new TextDecoder("utf-8", { ignoreBOM: true }).decode(input);
 }

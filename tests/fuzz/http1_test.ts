@@ -42,7 +42,7 @@ const fields = fc.array(fc.tuple(token.filter((name) => name.toLowerCase() !== "
 const target = fc.string({ unit: characters(/[\x21-\x7e\x80-\xff]/), minLength: 1, maxLength: 60 });
 const version = fc.constantFrom("1.0", "1.1" as const);
 
-Deno.test("decodeRequestHead() undoes encodeRequestHead(), and asks for more at every cut", () => {
+Deno.test("decodeRequestHead() reverses encodeRequestHead() and asks for more at every cut", () => {
   fc.assert(fc.property(token, target, version, fields, (method, target, version, more) => {
     const head = { method, target, version, fields: [["Host", "a"], ...more] as [string, string][] };
     const bytes = encodeRequestHead(head);
@@ -55,7 +55,7 @@ Deno.test("decodeRequestHead() undoes encodeRequestHead(), and asks for more at 
   }));
 });
 
-Deno.test("decodeResponseHead() undoes encodeResponseHead(), and asks for more at every cut", () => {
+Deno.test("decodeResponseHead() reverses encodeResponseHead() and asks for more at every cut", () => {
   fc.assert(
     fc.property(
       fc.integer({ min: 100, max: 999 }),
@@ -80,7 +80,7 @@ Deno.test("decodeResponseHead() undoes encodeResponseHead(), and asks for more a
   );
 });
 
-/** Texts that look like HTTP here and there: most junk is refused at its first line. */
+/** Texts that partly look like HTTP, because readers refuse most random texts at the first line. */
 const nearly = fc.array(
   fc.oneof(
     fc.constantFrom(
@@ -118,7 +118,7 @@ const nearly = fc.array(
   { maxLength: 24 },
 ).map((parts) => parts.join(""));
 
-Deno.test("any bytes are a head, a wish for more, or a protocol error with a status", () => {
+Deno.test("any bytes give a head, a request for more, or a protocol error with a status", () => {
   fc.assert(
     fc.property(fc.oneof(nearly, nearly.map((text) => `${text}\r\n\r\n`)), (text) => {
       const bytes = latin1Bytes(text);
@@ -141,7 +141,7 @@ Deno.test("any bytes are a head, a wish for more, or a protocol error with a sta
 
 const body = fc.array(fc.uint8Array({ minLength: 1, maxLength: 300 }), { maxLength: 8 });
 
-Deno.test("copyBody() gives the same body however it is chunked, cut and framed", async () => {
+Deno.test("copyBody() returns the same body for any chunks, cuts and framing", async () => {
   await fc.assert(fc.asyncProperty(
     body,
     fields,
@@ -178,7 +178,7 @@ Deno.test("copyBody() gives the same body however it is chunked, cut and framed"
   ));
 });
 
-Deno.test("a chunked body that is cut is never taken as whole", async () => {
+Deno.test("a truncated chunked body is never complete", async () => {
   await fc.assert(fc.asyncProperty(body, fc.nat(), async (pieces, at) => {
     const whole = concat([...pieces.map((piece) => encodeChunk(piece)), encodeLastChunk()]);
     const [near, far] = memoryPair();
@@ -191,7 +191,7 @@ Deno.test("a chunked body that is cut is never taken as whole", async () => {
   }));
 });
 
-Deno.test("serveOnlyPages() survives any client, and sees the same requests however the bytes come", async () => {
+Deno.test("serveOnlyPages() survives any client and reads the same requests for any cuts", async () => {
   await fc.assert(
     fc.asyncProperty(nearly, nearly, fc.integer({ min: 1, max: 30 }), async (first, second, size) => {
       const bytes = latin1Bytes(`GET /first HTTP/1.1\r\nHost: a\r\n\r\n${first}\r\n\r\n${second}`);
@@ -223,7 +223,7 @@ async function served(
   );
   const answer = readAll(near);
   for (let at = 0; at < bytes.length; at += size) {
-    // The server may have closed over the rest, which is what a client must expect.
+    // The server may close before it reads the rest, which a client must expect.
     await near.write(bytes.slice(at, at + size)).catch((error) => assert.match(String(error), /reset|end/));
   }
   await near.closeWrite();
@@ -253,7 +253,7 @@ function concat(pieces: readonly Uint8Array[]): Uint8Array<ArrayBuffer> {
   return whole;
 }
 
-Deno.test("Fields keeps what it was given", () => {
+Deno.test("Fields keeps its input", () => {
   fc.assert(fc.property(fields, (list) => {
     assert.deepEqual([...new Fields(list)], list);
     for (const [name] of list) {

@@ -18,7 +18,7 @@ const name = fc.oneof(fc.constantFrom("a", "b", "cookie", ":path", "x-long-name"
 const fields = fc.array(fc.tuple(name, text) as fc.Arbitrary<HeaderField>, { maxLength: 12 });
 const limits = { streamWindow: 65_535, connectionWindow: 65_535, maxStreams: 10, maxFields: 16_384 };
 
-Deno.test("the Huffman code is undone by its reader, and junk is read or refused", () => {
+Deno.test("the Huffman decoder reverses the encoder, and reads or refuses random bytes", () => {
   fc.assert(
     fc.property(bytes(100), (plain) => assert.deepEqual(huffmanDecode(huffmanEncode(plain)), plain)),
     {
@@ -28,14 +28,14 @@ Deno.test("the Huffman code is undone by its reader, and junk is read or refused
   fc.assert(
     fc.property(bytes(60), (junk) => {
       const plain = huffmanDecode(junk);
-      // A code that can be read is the only one for what it says.
+      // Each text has exactly one valid code.
       if (plain) assert.deepEqual(huffmanEncode(plain), junk);
     }),
     { numRuns: fuzzRuns(1000) },
   );
 });
 
-Deno.test("HpackDecoder reads what HpackEncoder writes, list after list, whatever sizes the tables have", () => {
+Deno.test("HpackDecoder reads all lists of HpackEncoder with any table sizes", () => {
   const step = fc.oneof(fields, fc.integer({ min: 0, max: 4096 }));
   fc.assert(
     fc.property(fc.array(step, { maxLength: 20 }), (steps) => {
@@ -54,7 +54,7 @@ Deno.test("HpackDecoder reads what HpackEncoder writes, list after list, whateve
   );
 });
 
-Deno.test("HpackDecoder gives fields or `protocol` for junk", () => {
+Deno.test("HpackDecoder returns fields or throws `protocol` for random bytes", () => {
   fc.assert(
     fc.property(bytes(200), (junk) => {
       try {
@@ -68,7 +68,7 @@ Deno.test("HpackDecoder gives fields or `protocol` for junk", () => {
   );
 });
 
-/** Frames that are mostly well-formed, so that they get somewhere. */
+/** Mostly valid frames, so that tests reach later states. */
 const frame = fc.oneof(
   {
     weight: 3,
@@ -108,7 +108,7 @@ function small(): fc.Arbitrary<number> {
   return fc.constantFrom(0, 1, 1, 3, 5, 2);
 }
 
-/** Everything a session told about some input, with the data joined and the fault at the end. */
+/** Returns all events of a session, with joined data and the error at the end. */
 function told(input: Uint8Array<ArrayBuffer>, cuts: readonly number[]): unknown[] {
   const session = new Http2Session({ role: "server", ...limits });
   const all: unknown[] = [];
@@ -130,13 +130,13 @@ function told(input: Uint8Array<ArrayBuffer>, cuts: readonly number[]): unknown[
     }
   } catch (error) {
     assert.ok(error instanceof PosternError && error.code === "protocol", String(error));
-    // What came before the fault in the same piece is not told.
+    // The session does not return events before the error in the same piece.
     return ["fault", error.message];
   }
   return [...all, ...data];
 }
 
-Deno.test("Http2Session tells the same however its input is cut, and knows no error but `protocol`", () => {
+Deno.test("Http2Session returns the same events for any cuts and throws only `protocol`", () => {
   fc.assert(
     fc.property(
       fc.array(frame, { maxLength: 25 }),
@@ -155,7 +155,7 @@ Deno.test("Http2Session tells the same however its input is cut, and knows no er
   );
 });
 
-Deno.test("Http2Session takes junk after its preface", () => {
+Deno.test("Http2Session survives random bytes after its preface", () => {
   fc.assert(
     fc.property(bytes(400), (junk) => {
       const input = new Uint8Array(clientPreface.length + junk.length);
@@ -167,7 +167,7 @@ Deno.test("Http2Session takes junk after its preface", () => {
   );
 });
 
-Deno.test("packets of Konnectivity are read as they were written, and junk is read or `protocol`", () => {
+Deno.test("the reader of Konnectivity packets reverses the writer, and reads random bytes or throws `protocol`", () => {
   const id = fc.bigInt({ min: -(2n ** 63n), max: 2n ** 63n - 1n });
   const words = fc.string({ maxLength: 30 }).filter((text) =>
     text.isWellFormed() && !text.startsWith("\ufeff")

@@ -49,7 +49,7 @@ const requests = fc.tuple(
 )
   .map(([list, last]) => list.join("") + last);
 const edit = fc.tuple(fc.nat(), fc.constantFrom(..."\r\n :;,/0aZ\0\xff", "\r\n", "chunked"));
-/** Requests, some of them damaged. */
+/** Requests, including damaged ones. */
 const input = fc.tuple(requests, fc.oneof(fc.constant([]), fc.array(edit, { maxLength: 3 }))).map(
   ([text, edits]) => {
     let damaged = text;
@@ -79,12 +79,12 @@ const answers = fc.array(
 );
 
 interface World {
-  /** What each origin got. */
+  /** The bytes that each origin received. */
   readonly received: readonly string[];
   readonly sent: string;
 }
 
-/** A server that answers with the next of `replies`: whenever it hears something, or when it is told to. */
+/** A server that sends the next of `replies` when it receives data or on command. */
 class Origin {
   received = "";
   readonly #target: MemoryConn;
@@ -125,7 +125,7 @@ function assertError(error: unknown): void {
   assert(error instanceof Error);
 }
 
-/** Lets a client say `bytes` in pieces and origins answer, and waits until all is over. */
+/** Sends `bytes` in pieces as a client, lets origins answer, and waits for the end. */
 async function play(
   bytes: Uint8Array<ArrayBuffer>,
   pieces: readonly number[],
@@ -149,7 +149,7 @@ async function play(
   }
   await client.closeWrite();
   for (let turn = 0; turn < 12; turn++) {
-    // Whatever can go on goes on before an answer or a deadline comes.
+    // Run all pending work before an answer or a deadline.
     for (let pass = 0; pass < 10; pass++) await settle();
     for (const origin of origins) await origin.answer();
     for (let pass = 0; pass < 10; pass++) await settle();
@@ -159,12 +159,12 @@ async function play(
   client.abort();
   let isServed = false;
   void served.then(() => isServed = true);
-  // Requests that came in one piece with others are served even when the client has gone.
+  // postern serves requests that arrived together even if the client has gone.
   for (let turn = 0; turn < 12 && !isServed; turn++) {
     for (const { target } of dials.made) target.abort();
     await clock.advance(60_000);
   }
-  assert(isServed, "a client that has gone is still being served");
+  assert(isServed, "postern still serves a client that has gone");
   meet();
   await reading;
   for (const { over } of origins) await over;
@@ -173,7 +173,7 @@ async function play(
   return { received: origins.map(({ received }) => received), sent: String.fromCharCode(...bytes) };
 }
 
-/** Lines that the door writes itself: about the connection, and where a message ends. */
+/** Lines that postern itself writes: about the connection and the framing. */
 const own = /^(Content-Length: [0-9]+|Transfer-Encoding: chunked|TE: trailers|Upgrade: .*|Connection: .*)$/;
 
 /** Whether a URL in the text has this host, also in another spelling: `http://0:81` is `0.0.0.0:81`. */
@@ -183,7 +183,7 @@ function names(text: string, host: string): boolean {
   return urls.some((url) => URL.canParse(url) && new URL(url).host === host);
 }
 
-Deno.test("serveMixed() ends for any HTTP client and any origin, and the origin gets only what the client sent", async () => {
+Deno.test("serveMixed() ends for any HTTP client and origin, and forwards only the client's bytes", async () => {
   await fc.assert(
     fc.asyncProperty(input, sizes, answers, async (bytes, pieces, replies) => {
       const { received, sent } = await play(bytes, pieces, { replies });
@@ -197,10 +197,10 @@ Deno.test("serveMixed() ends for any HTTP client and any origin, and the origin 
             name !== undefined && value !== undefined && sent.includes(`${name}:`) && sent.includes(value)
           ) continue;
           const [, word = "", path = ""] = /^(\S*) (\S+) HTTP\/1\.1$/.exec(line) ?? [];
-          // RFC 9112, section 3.2.4: OPTIONS for a URL without a path asks about the whole server.
+          // RFC 9112, section 3.2.4: OPTIONS for a URL without a path addresses the whole server.
           const isPathSent = path !== "" &&
             (sent.includes(path) || (path === "*" && word.endsWith("OPTIONS")));
-          // A body without a line end stands right before the next method.
+          // A body without a line end directly precedes the next method.
           const isWordSent = [...word].some((_, at) =>
             sent.includes(word.slice(0, at)) && sent.includes(`${word.slice(at)} `)
           );
@@ -218,7 +218,7 @@ Deno.test("serveMixed() ends for any HTTP client and any origin, and the origin 
   );
 });
 
-Deno.test("serveMixed() sends the same on, however the client's bytes are cut", async () => {
+Deno.test("serveMixed() forwards the same bytes for any cuts", async () => {
   await fc.assert(
     fc.asyncProperty(requests.map(bytesOf), sizes, async (bytes, pieces) => {
       const replies = Array.from({ length: 6 }, () => "HTTP/1.1 204 No Content\r\n\r\n");
@@ -230,7 +230,7 @@ Deno.test("serveMixed() sends the same on, however the client's bytes are cut", 
   );
 });
 
-/** Without the sizes of chunks, which follow the pieces. */
+/** Removes the sizes of chunks, which depend on the pieces. */
 function plain(text: string): string {
   return text.replace(/(?<=\r\n)[0-9a-f]{1,2}\r\n/g, "").replaceAll("\r\n", "");
 }

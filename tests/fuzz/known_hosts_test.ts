@@ -19,7 +19,7 @@ const key = fc.tuple(kind, fc.integer({ min: 0, max: 1e6 })).map(([kind, seed]) 
 const name = fc.string({ unit: fc.constantFrom(..."abXY019-._[]:*?!,|#@ é\n"), minLength: 1, maxLength: 30 });
 const salt = fc.uint8Array({ minLength: 20, maxLength: 20 }).map((bytes) => Uint8Array.from(bytes));
 
-/** Holds for any file: every line is read, told of, or empty, in order, and reading is a matter of lines. */
+/** Checks that each line of a file is read, reported or empty, in order and independent of other lines. */
 function checkFile(bytes: Uint8Array<ArrayBuffer>): void {
   const { entries, problems } = parseKnownHosts(bytes);
   const lines = bytes.reduce((count, byte) => count + (byte === 10 ? 1 : 0), 1);
@@ -34,12 +34,12 @@ function checkFile(bytes: Uint8Array<ArrayBuffer>): void {
   assert.equal(parseKnownHosts(behind).entries.length, entries.length + 1);
 }
 
-Deno.test("parseKnownHosts() takes any bytes", () => {
+Deno.test("parseKnownHosts() accepts any bytes", () => {
   const junk = fc.uint8Array({ maxLength: 400 }).map((bytes) => Uint8Array.from(bytes));
   fc.assert(fc.property(junk, checkFile), { numRuns: fuzzRuns(1000) });
 });
 
-Deno.test("parseKnownHosts() takes any lines made of pieces that mean something", () => {
+Deno.test("parseKnownHosts() accepts any lines of meaningful pieces", () => {
   const piece = fc.oneof(
     fc.constantFrom(
       ...[
@@ -67,7 +67,7 @@ Deno.test("parseKnownHosts() takes any lines made of pieces that mean something"
   fc.assert(fc.property(text, checkFile), { numRuns: fuzzRuns(2000) });
 });
 
-Deno.test("parseKnownHosts() reads what formatKnownHost() writes, for this name and no other", () => {
+Deno.test("parseKnownHosts() reads a line of formatKnownHost() for exactly that name", () => {
   const law = fc.property(key, name, name, fc.option(salt), (key, name, other, salt) => {
     if (!salt && !isPlainKnownHost(name)) return;
     const line = formatKnownHost({ name, key, ...(salt && { hash: { salt, hmacSha1 } }) });
@@ -83,7 +83,7 @@ Deno.test("parseKnownHosts() reads what formatKnownHost() writes, for this name 
   fc.assert(law, { numRuns: fuzzRuns(1000) });
 });
 
-Deno.test("decodePublicKey() gives a key that it reads again, or throws protocol, for any change of one", () => {
+Deno.test("decodePublicKey() returns a stable key or throws protocol for any changed key", () => {
   const law = fc.property(key, fc.nat(), fc.nat({ max: 255 }), fc.nat({ max: 8 }), (key, at, byte, cut) => {
     const bytes = key.blob.slice(0, key.blob.length - cut);
     bytes[at % bytes.length] = byte;
@@ -97,7 +97,7 @@ Deno.test("decodePublicKey() gives a key that it reads again, or throws protocol
   fc.assert(law, { numRuns: fuzzRuns(2000) });
 });
 
-Deno.test("parsePublicKey() reads any two words without anything but protocol", () => {
+Deno.test("parsePublicKey() accepts any two words or throws protocol", () => {
   const word = fc.oneof(fc.string(), kind.map((kind) => keyText(kind, 1)), fc.base64String());
   fc.assert(
     fc.property(word, word, (type, base64) => {

@@ -10,13 +10,13 @@ import { MemoryFiles } from "../support/memory_files.ts";
 
 const bytes = (text: string) => new TextEncoder().encode(text);
 
-/** Cuts that fall anywhere, also within a character. */
+/** Cuts bytes at any position, also within a character. */
 function cutAt(whole: Uint8Array<ArrayBuffer>, cuts: readonly number[]): Uint8Array<ArrayBuffer>[] {
   const places = [...new Set(cuts.map((cut) => cut % (whole.length + 1)))].sort((a, b) => a - b);
   return [0, ...places].map((from, index) => whole.slice(from, places[index] ?? whole.length));
 }
 
-Deno.test("KubeLines gives the same values however the bytes are cut", () => {
+Deno.test("KubeLines returns the same values for any cuts", () => {
   fc.assert(
     fc.property(fc.array(fc.jsonValue()), fc.array(fc.nat()), (values, cuts) => {
       const whole = bytes(values.map((value) => `${JSON.stringify(value)}\n`).join(""));
@@ -28,7 +28,7 @@ Deno.test("KubeLines gives the same values however the bytes are cut", () => {
   );
 });
 
-Deno.test("KubeLines gives values for junk, or protocol", () => {
+Deno.test("KubeLines returns values or throws protocol for random bytes", () => {
   fc.assert(
     fc.property(fc.uint8Array({ maxLength: 200 }), fc.array(fc.nat()), (junk, cuts) => {
       const lines = new KubeLines({ limit: 50 });
@@ -45,7 +45,7 @@ Deno.test("KubeLines gives values for junk, or protocol", () => {
 const name = fc.constantFrom("a", "b", "c", "d");
 const change = fc.record({ type: fc.constantFrom("ADDED", "MODIFIED", "DELETED"), name });
 
-/** A state with what its sink holds. */
+/** A state with the contents of its sink. */
 function observed() {
   const held = new Map<string, string>();
   const state = new WatchState({
@@ -57,7 +57,7 @@ function observed() {
   return { state, held };
 }
 
-Deno.test("WatchState holds the same after a history, whatever of it is said again later", () => {
+Deno.test("WatchState has the same contents if parts of its history repeat", () => {
   fc.assert(
     fc.property(fc.array(change), fc.array(fc.tuple(fc.nat(), fc.nat())), (changes, repeats) => {
       const history = changes.map(({ type, name }, index) => ({
@@ -127,7 +127,7 @@ const { tree } = fc.letrec((tie) => ({
   ),
 }));
 
-Deno.test("what is kept of objects is made of any JSON, and the state takes any event or says protocol", () => {
+Deno.test("readers of objects accept any JSON, and the state accepts any event or throws protocol", () => {
   fc.assert(
     fc.property(tree, tree, (object, other) => {
       const meta = metaOf(object) ?? { namespace: "", name: "x", resourceVersion: "" };
@@ -181,7 +181,7 @@ const { config } = fc.letrec((tie) => ({
   ),
 }));
 
-Deno.test("readKubeConfig() reads anything, or says what is wrong with it", async () => {
+Deno.test("readKubeConfig() reads any text or reports its problems", async () => {
   await fc.assert(
     fc.asyncProperty(
       fc.oneof(config.map((value) => JSON.stringify(value)), fc.string({ maxLength: 100 })),

@@ -25,13 +25,13 @@ function joined(parts: readonly Uint8Array[]): Bytes {
   return new Uint8Array(parts.flatMap((part) => [...part]));
 }
 
-/** The same bytes in other pieces. */
+/** Splits bytes into pieces. */
 function cutUp(bytes: Bytes, places: readonly number[]): Bytes[] {
   const sorted = [0, ...places.filter((place) => place < bytes.length), bytes.length].sort((a, b) => a - b);
   return sorted.slice(1).map((end, index) => bytes.slice(sorted[index], end));
 }
 
-/** All there is to read with, each with bytes that mean something to it. */
+/** All readers, each with valid bytes. */
 const readers: Record<string, { make: () => Reading; valid: fc.Arbitrary<Bytes> }> = {
   "WebSocketReader of a client": { make: () => webSocketReading("client"), valid: messages("server") },
   "WebSocketReader of a server": { make: () => webSocketReading("server"), valid: messages("client") },
@@ -41,7 +41,7 @@ const readers: Record<string, { make: () => Reading; valid: fc.Arbitrary<Bytes> 
 };
 
 for (const [name, { make, valid }] of Object.entries(readers)) {
-  Deno.test(`${name} reads the same in any pieces`, () => {
+  Deno.test(`${name} returns the same for any pieces`, () => {
     fc.assert(
       fc.property(valid, cuts, (bytes, places) => {
         const whole = readAll(make(), [bytes]);
@@ -52,7 +52,7 @@ for (const [name, { make, valid }] of Object.entries(readers)) {
     );
   });
 
-  Deno.test(`${name} gives something or throws protocol for junk, and for a byte that was changed`, () => {
+  Deno.test(`${name} returns events or throws protocol for random and changed bytes`, () => {
     fc.assert(
       fc.property(fc.oneof(junk, valid), fc.nat(), fc.nat({ max: 255 }), cuts, (bytes, at, value, places) => {
         if (bytes.length > 0) bytes[at % bytes.length] = value;
@@ -63,7 +63,7 @@ for (const [name, { make, valid }] of Object.entries(readers)) {
   });
 }
 
-Deno.test("Inflate gives something or throws protocol for junk, never more than it may", () => {
+Deno.test("Inflate returns data within its limit or throws protocol for random bytes", () => {
   const begin = new Uint8Array(spdyHeaders().slice(0, 6));
   fc.assert(
     fc.property(junk, fc.boolean(), (bytes, isStream) => {
@@ -84,7 +84,7 @@ function orProtocol(read: () => void): void {
   }
 }
 
-/** Messages, whole or in fragments, with control frames between them. */
+/** Complete or fragmented messages, with control frames between them. */
 function messages(sender: "client" | "server"): fc.Arbitrary<Bytes> {
   const frame = (opcode: number, bytes: Bytes, isFinal = true) => {
     const made = sender === "server"
@@ -109,7 +109,7 @@ function messages(sender: "client" | "server"): fc.Arbitrary<Bytes> {
   return fc.array(message, { maxLength: 6 }).map(joined);
 }
 
-/** Frames as a peer may send them. */
+/** Frames that a peer may send. */
 function spdyBytes(sender: "client" | "server"): fc.Arbitrary<Bytes> {
   const stream = fc.constantFrom(1, 2, 3, 4, 5);
   const frame = fc.oneof(

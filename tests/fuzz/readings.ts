@@ -2,12 +2,12 @@ import { PortForwardV4, WebSocketReader } from "../../src/wire/mod.ts";
 import { SpdySession } from "../../src/wire/spdy/spdy_session.ts";
 import type { Bytes } from "./fuzz_target.ts";
 
-/** What came, as one line for each thing, the parts of one thing joined. */
+/** A reader whose output is one line per event, with joined parts. */
 export interface Reading {
   readonly receive: (bytes: Bytes) => readonly { readonly key: string; readonly bytes?: Uint8Array }[];
 }
 
-/** All that a reader tells of some pieces. */
+/** Returns the events of a reader for some pieces. */
 export function readAll({ receive }: Reading, chunks: readonly Bytes[]): string[] {
   const lines: string[] = [];
   for (const chunk of chunks) {
@@ -36,7 +36,7 @@ export function webSocketReading(role: "client" | "server"): Reading {
   };
 }
 
-/** A session of SPDY; a client has opened a few streams. */
+/** A SPDY session; the client role has a few open streams. */
 export function spdyReading(role: "client" | "server"): Reading {
   const session = new SpdySession(role);
   if (role === "client") { for (let index = 0; index < 4; index++) session.open([["port", "80"]]); }
@@ -52,7 +52,7 @@ export function spdyReading(role: "client" | "server"): Reading {
   };
 }
 
-/** A port-forward of version 4 over a WebSocket. */
+/** A port-forward with v4.channel.k8s.io over a WebSocket. */
 export function forwardReading(): Reading {
   const reader = new WebSocketReader("client");
   const forward = new PortForwardV4();

@@ -12,8 +12,8 @@ import {
 } from "../../src/routing/mod.ts";
 import { type Dice, diceOf as random } from "./fuzz_inputs.ts";
 
-// Laws of the router, on generated rules and hosts: it agrees with a slow reference that is written straight
-// from the words of the contract, and the PAC file agrees with it.
+// Laws of the router, on generated rules and hosts: it agrees with a slow reference that follows the contract
+// literally, and the PAC file agrees with the router.
 
 function pick<T>(dice: Dice, from: readonly T[]): T {
   const item = from[dice(from.length)];
@@ -21,7 +21,7 @@ function pick<T>(dice: Dice, from: readonly T[]): T {
   return item;
 }
 
-// Few words, so that rules and hosts meet often.
+// Few labels, so that rules often match hosts.
 const labels = ["a", "b", "c", "test", "svc", "constructor", "__proto__", "xn--bcher-kva"];
 const ports = [80, 443, 6443];
 
@@ -101,7 +101,7 @@ const tables = new Map([
   ["prod", { services: new Set(["b", "a.test", "db.svc"]), addresses: new Set(["10.1.1.1", "2001:db8::1"]) }],
 ]);
 
-/** The contract, word by word: no index, no ranks, bits as text. */
+/** Implements the contract literally: no index, no ranks, bits as text. */
 function reference(rules: readonly Rule[], fallback: string, host: string, port: number): string {
   const name = comparableHost(host);
   const bytes = addressOf(name);
@@ -224,7 +224,7 @@ Deno.test("Router.route() agrees with a slow reference", () => {
   }
 });
 
-Deno.test("pacFile() says what the router says", () => {
+Deno.test("pacFile() agrees with the router", () => {
   let asked = 0;
   for (let seed = 0; seed < rounds; seed++) {
     const dice = random(seed + 100_000);
@@ -259,12 +259,12 @@ function urlOf(dice: Dice, host: string, port: number): string {
   return `https://${authority}:${port}/`;
 }
 
-/** Runs a PAC file with none of the sandbox's functions: calling one is a failure. */
+/** Runs a PAC file without the sandbox's functions, so that a call of one fails. */
 function evaluate(text: string): (url: string, host: string) => string {
   return new Function(`${text}\nreturn FindProxyForURL;`)() as (url: string, host: string) => string;
 }
 
-Deno.test("parsePattern() gives a pattern that survives its own text, or a problem, for any text", () => {
+Deno.test("parsePattern() returns a pattern that its own text reproduces, or a problem", () => {
   const pieces = [
     ..."abz019.:/[]*=<>%@ \\\"'-_\u00fc\u3002\u0000\ud800",
     "::",
@@ -291,7 +291,7 @@ Deno.test("parsePattern() gives a pattern that survives its own text, or a probl
   }
 });
 
-Deno.test("Router.route() answers for any host", () => {
+Deno.test("Router.route() returns a route for any host", () => {
   const dice = random(300_000);
   const router = new Router({ rules: someRules(random(7)), tables });
   for (let n = 0; n < 20_000; n++) {

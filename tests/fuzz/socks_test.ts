@@ -38,14 +38,14 @@ const target = fc.record({ host: fc.oneof(name, v4, v6), port }, plain);
 const junk = fc.uint8Array({ maxLength: 300 }).map((bytes) => Uint8Array.from(bytes));
 const text = fc.string({ maxLength: 60 }).filter((text) => text.isWellFormed());
 
-/** Decoding undoes encoding, whatever follows, and any cut asks for more. */
+/** Checks that decoding reverses encoding before any bytes, and asks for more at every cut. */
 function checkLaws<T>(decode: Decode<T>, value: T, bytes: Uint8Array<ArrayBuffer>): void {
   assert.deepEqual(decode(bytes), { value, used: bytes.length });
   assert.deepEqual(decode(Uint8Array.of(...bytes, 5, 0, 1)), { value, used: bytes.length });
   for (let cut = 0; cut < bytes.length; cut++) assert.equal(decode(bytes.subarray(0, cut)), undefined);
 }
 
-Deno.test("socks5 reads what it writes, and asks for more at any cut", () => {
+Deno.test("socks5 reads its own output and asks for more at every cut", () => {
   fc.assert(fc.property(fc.record({ command, target }, plain), (request) => {
     checkLaws(decodeSocks5Request, request, encodeSocks5Request(request));
   }));
@@ -66,7 +66,7 @@ Deno.test("socks5 reads what it writes, and asks for more at any cut", () => {
   }));
 });
 
-Deno.test("socks4 reads what it writes, and asks for more at any cut", () => {
+Deno.test("socks4 reads its own output and asks for more at every cut", () => {
   const user = text.filter((text) => !text.includes("\0"));
   const isNamed = (host: string) => /^0\.0\.0\.[1-9]/.test(host);
   const reachable = target.filter(({ host }) => !isNamed(host));
@@ -87,7 +87,7 @@ const decoders: Record<string, Decode<unknown>> = {
 };
 
 for (const [label, decode] of Object.entries(decoders)) {
-  Deno.test(`${label}() gives a value, asks for more or throws protocol for junk`, () => {
+  Deno.test(`${label}() returns a value, asks for more or throws protocol for random bytes`, () => {
     const plausible = junk.map((bytes) => {
       bytes[0] = label.startsWith("socks4") ? 4 : label.endsWith("Credentials") ? 1 : 5;
       return bytes;
@@ -116,7 +116,7 @@ const hello = fc.oneof(
 );
 const edit = fc.record({ at: fc.nat(), byte: fc.integer({ min: 0, max: 255 }) });
 
-/** What clients send: requests, damaged ones, and junk with a likely first byte. */
+/** Input of clients: valid and damaged requests, and random bytes with a plausible first byte. */
 const input = fc.oneof(
   fc.tuple(hello, fc.array(edit, { maxLength: 2 }), junk).map(([bytes, edits, after]) => {
     for (const { at, byte } of edits) bytes[at % bytes.length] = byte;
@@ -125,7 +125,7 @@ const input = fc.oneof(
   fc.tuple(fc.constantFrom(4, 5), junk).map(([first, rest]) => Uint8Array.of(first, ...rest)),
 );
 
-Deno.test("serveMixed() ends for any SOCKS client, and its target gets only what the client sent", async () => {
+Deno.test("serveMixed() ends for any SOCKS client and forwards only the client's bytes", async () => {
   await fc.assert(
     fc.asyncProperty(
       input,

@@ -12,7 +12,7 @@ const four = fc.array(octet, { minLength: 4, maxLength: 4 });
 const six = fc.array(octet, { minLength: 16, maxLength: 16 });
 const choices = fc.infiniteStream(fc.nat());
 
-/** The hosts that every reader of a client's words makes of a text; undefined where it refuses. */
+/** Returns the host that each reader parses from a text, or undefined if it refuses. */
 function readings(text: string): Readonly<Record<string, string | undefined>> {
   const bytes = new TextEncoder().encode(text);
   const sent = String.fromCharCode(...bytes);
@@ -56,7 +56,7 @@ function routerFor(address: string): Router {
   return new Router({ rules: [rule], fallback: "missed" });
 }
 
-Deno.test("canonicalHost() and Router.route() take every spelling for the address it means, in every reader", () => {
+Deno.test("canonicalHost() and Router.route() understand every spelling of an address in every reader", () => {
   const written = fc.oneof(
     fc.tuple(four, choices).map(([bytes, stream]) => ({ bytes, text: spelledFour(bytes, stream) })),
     fc.tuple(six, choices).map(([bytes, stream]) => ({ bytes, text: spelledSix(bytes, stream) })),
@@ -74,7 +74,7 @@ Deno.test("canonicalHost() and Router.route() take every spelling for the addres
   );
 });
 
-Deno.test("pacFile() reads every spelling in ASCII as the router does", () => {
+Deno.test("pacFile() reads every ASCII spelling like the router", () => {
   const written = fc.tuple(fc.oneof(four, six), choices).filter(([bytes]) =>
     bytes.some((byte) => byte !== 0)
   );
@@ -95,7 +95,7 @@ Deno.test("pacFile() reads every spelling in ASCII as the router does", () => {
   );
 });
 
-Deno.test("canonicalHost() takes a text in ASCII where the URL standard does, and reads the same address", () => {
+Deno.test("canonicalHost() accepts the same ASCII texts as the URL standard and reads the same address", () => {
   const text = fc.string({ unit: fc.constantFrom(..."0123456789abfxXz.-"), minLength: 1, maxLength: 24 });
   fc.assert(
     fc.property(text, (text) => {
@@ -107,7 +107,7 @@ Deno.test("canonicalHost() takes a text in ASCII where the URL standard does, an
   );
 });
 
-Deno.test("canonicalHost() refuses a text in any script, or makes of it what the URL standard does", () => {
+Deno.test("canonicalHost() refuses a text in any script or agrees with the URL standard", () => {
   const odd = [..."１２７０ｘ．。｡0127x.٣①²üß日\u200d\u202e\u00ad\u200b\ufeff%-"];
   const text = fc.string({ unit: fc.constantFrom(...odd), minLength: 1, maxLength: 16 });
   fc.assert(
@@ -124,7 +124,7 @@ Deno.test("canonicalHost() refuses a text in any script, or makes of it what the
   );
 });
 
-Deno.test("canonicalHost() is what every reader makes of a host, and changes nothing twice", () => {
+Deno.test("canonicalHost() agrees with every reader and is idempotent", () => {
   const any = fc.oneof(
     fc.string({ unit: "binary", minLength: 1, maxLength: 40 }),
     fc.string({
@@ -136,7 +136,7 @@ Deno.test("canonicalHost() is what every reader makes of a host, and changes not
   fc.assert(
     fc.property(any, (text) => {
       const hosts = new Set(Object.values(readings(text)));
-      // HTTP has fewer characters for a host than SOCKS, which takes those of names in ASCII as they are.
+      // HTTP allows fewer characters in a host than SOCKS, which accepts any ASCII name.
       if (/^[A-Za-z0-9._~!$&'()*+,;=%\x80-\uffff-]+$/.test(text)) {
         assert.equal(hosts.size, 1, [...hosts].join(" "));
       }

@@ -18,7 +18,7 @@ const pieces = [
 ];
 const texts = fc.array(fc.constantFrom(...pieces), { maxLength: 60 }).map((parts) => parts.join(""));
 
-Deno.test("parseSshConfig() gives lines with a keyword, in order, or says what is wrong with one", () => {
+Deno.test("parseSshConfig() returns lines with keywords in order, or a fault", () => {
   fc.assert(
     fc.property(fc.oneof(texts, fc.string({ unit: "binary", maxLength: 200 })), (text) => {
       const count = text.split("\n").length;
@@ -33,14 +33,14 @@ Deno.test("parseSshConfig() gives lines with a keyword, in order, or says what i
   );
 });
 
-Deno.test("SshConfigReader gives a host or problems for any text, and the same ones twice", async () => {
+Deno.test("SshConfigReader returns a host or problems for any text, and the same for a second read", async () => {
   await fc.assert(
     fc.asyncProperty(texts, async (text) => {
       const world = new SshConfigWorld(text);
       const host = await world.read();
       const count = text.split("\n").length;
       for (const { file, line, message } of host.problems) {
-        // A directory that is included has a note of its own.
+        // An included directory has a separate note.
         assert.ok(file === path || (file.startsWith("/") && /include/i.test(text)), file);
         assert.ok(line >= 0 && line <= count && message !== "");
       }
@@ -51,7 +51,7 @@ Deno.test("SshConfigReader gives a host or problems for any text, and the same o
   );
 });
 
-Deno.test("SshConfigReader refuses any bad name and takes any other one", async () => {
+Deno.test("SshConfigReader refuses exactly the invalid names", async () => {
   await fc.assert(
     fc.asyncProperty(fc.string({ unit: "binary", maxLength: 12 }), async (alias) => {
       const world = new SshConfigWorld('Match exec "%n %h %C"\n  ProxyCommand x %n\n');
@@ -79,7 +79,7 @@ Deno.test("matchesSshPattern() agrees with the pattern as a regular expression",
   );
 });
 
-Deno.test("parseSshHops() makes of any command at most a hop to the target", () => {
+Deno.test("parseSshHops() returns at most one hop to the target for any command", () => {
   const words = [
     "ssh",
     "-W",

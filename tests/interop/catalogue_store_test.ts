@@ -73,9 +73,12 @@ Deno.test("CatalogueStore works after damage of its store on the disk", async ()
   await Deno.writeFile(path, bytes);
   const { catalogues, notes } = await place.store.read();
   assert.deepEqual(catalogues.map(({ name }) => name), ["main"]);
-  assert.match(notes.join(), /it is damaged: .*its copy is used/);
+  assert.match(notes.join(), /it is damaged: .*postern uses its copy/);
   const told = await place.store.put(storedCatalogue("main", 2001, 100), { signal });
-  assert.match(told.join(), /it is kept as ".*\/catalogue\.kv\.damaged-[0-9T]+Z", and a new one was begun/);
+  assert.match(
+    told.join(),
+    /postern renamed it to ".*\/catalogue\.kv\.damaged-[0-9T]+Z" and created a new store/,
+  );
   assert.deepEqual(await place.read(), ["main 2001 100"]);
 });
 

@@ -99,11 +99,20 @@ const fixtures = [
   ...["../fuzz/corpus/kubeconfig/kubectl-config", "../earlier/0.0.9/.kube/config"],
 ];
 
-/** We reject these as kubectl does; client-node does not check them. */
+/** Our reader refuses these like kubectl; client-node does not check them. */
 const unchecked = [
-  ...["what is no mapping", "contexts that are no list", "an unknown user", "a server that is none"],
-  ...["a proxy that is none", "an authority that is not to be checked", "a certificate without a key"],
-  ...["an auth-provider", "a plugin of an old version", "a plugin of v1 without interactiveMode"],
+  ...["a document that is not a mapping", "contexts that are not a list", "an unknown user"],
+  ...[
+    "a server that is not a URL",
+    "a proxy that is not a URL",
+    "an authority with insecure-skip-tls-verify",
+  ],
+  ...[
+    "a certificate without a key",
+    "an auth-provider",
+    "a plugin of an old version",
+    "a plugin of v1 without interactiveMode",
+  ],
   ...[
     "groups without a user",
     "../fuzz/corpus/kubeconfig/aliases",
@@ -111,7 +120,7 @@ const unchecked = [
   ],
 ];
 
-/** We accept these as kubectl does; client-node rejects them: duplicate keys, and entries without a name. */
+/** Our reader accepts these like kubectl; client-node refuses duplicate keys, and entries without a name. */
 const tooMuchForIt = ["merged", "nameless"];
 
 peerTest(

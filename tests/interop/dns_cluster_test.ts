@@ -183,7 +183,7 @@ routes:
   await t.step("a cluster without permission is a failure, and postern reports it", async () => {
     const unauthorized = await cluster.writeKubeconfig({
       namespace: "shop",
-      token: cluster.token("nobody"),
+      token: cluster.token("carol"),
     });
     const args = [
       "--listen-dns",

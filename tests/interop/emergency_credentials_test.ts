@@ -99,7 +99,7 @@ ${more}`);
       assert.match(stdout, /^ +proxy-url: "socks5:\/\/127\.0\.0\.1:3131"$/m);
       assert.match(stdout, /^ +namespace: "kube-system"$/m);
       assert.match(stdout, /^current-context: "emergency-credentials\/c-lab"$/m);
-      assert.match(stderr, /note: nothing of c-lab is in "empty" at http:/);
+      assert.match(stderr, /note: "empty" at http:.* has no credentials of c-lab/);
       assert.ok(!stderr.includes(token));
     });
     await t.step("the same by the short form", async () => {
@@ -134,25 +134,25 @@ ${more}`);
     });
 
     const failures: readonly Failure[] = [
-      { id: "c-none", code: 6, says: /nothing of it is in "empty" at .*, "emergency" at / },
-      { id: "c-foreign", code: 5, says: /it is for other keys than ours \([0-9A-F]{16}\)/ },
-      { id: "c-exec", code: 1, says: /exec\.command is "sh", which allowExec does not name/ },
+      { id: "c-none", code: 6, says: /they are not in "empty" at .*, "emergency" at / },
+      { id: "c-foreign", code: 5, says: /they are for other keys \([0-9A-F]{16}\)/ },
+      { id: "c-exec", code: 1, says: /exec\.command is "sh", which is not in allowExec/ },
       { id: "c-html", code: 1, says: /it is a web page/ },
       { id: "c-huge", code: 1, says: /more than 4194304 bytes/ },
       {
         id: "c-lab",
         env: { ...asBob, KHARON_PASSBOLT_PASSPHRASE: "wrong" },
         code: 5,
-        says: /passphrase of KHARON_PASSBOLT_PASSPHRASE is not the right one/,
+        says: /passphrase from KHARON_PASSBOLT_PASSPHRASE is wrong/,
       },
       {
         id: "c-lab",
         env: { KHARON_PASSBOLT_KEY: ecc.secret },
         code: 5,
-        says: /its passphrase is not known\n.*--passphrase-file/,
+        says: /no passphrase is given\n.*--passphrase-file/,
       },
       { id: "c-lab", env: { KHARON_PASSBOLT_KEY: ecc.public }, code: 4, says: /it is a public key/ },
-      { id: "c-lab", env: {}, code: 4, says: /no private key is named\n.*--private-key FILE/ },
+      { id: "c-lab", env: {}, code: 4, says: /no private key is configured\n.*--private-key FILE/ },
     ];
     for (const { id, env = asBob, code, says } of failures) {
       await t.step(`${id} fails with ${code}: ${says.source}`, async () => {
@@ -169,12 +169,12 @@ ${more}`);
       await config({ secret: "another" });
       const wrong = await get("c-lab", asBob);
       assert.equal(wrong.code, 5, wrong.stderr);
-      assert.match(wrong.stderr, /refuses us \("SignatureDoesNotMatch", status 403\)/);
+      assert.match(wrong.stderr, /denies access \("SignatureDoesNotMatch", status 403\)/);
       assert.match(wrong.stderr, /hint: check secretKeyFile and region/);
       await config({ region: "us-east-1" });
       const elsewhere = await get("c-lab", asBob);
       assert.equal(elsewhere.code, 4, elsewhere.stderr);
-      assert.match(elsewhere.stderr, /it is in the region "rma1"/);
+      assert.match(elsewhere.stderr, /the bucket is in the region "rma1"/);
     });
     await t.step("only requested files are on disk", async () => {
       const found = await holding(home.directory, token, ["g"]);

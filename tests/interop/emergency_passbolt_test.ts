@@ -100,7 +100,7 @@ emergency: { passbolt: { url: "${passbolt.url}"${more} } }
       await configure(`, resource: ${id}`);
       passbolt.resources.splice(0, 2, { id, secret: list("- bucket: b-2\n") });
       const stderr = await succeeds();
-      assert.match(stderr, /note: of the list of buckets in Passbolt: buckets\[1\]\.endpoint is missing/);
+      assert.match(stderr, /note: the list of buckets in Passbolt: buckets\[1\]\.endpoint is missing/);
       assert.ok(!passbolt.asked.includes("GET /resources.json"));
     });
     await t.step("names that are encrypted for the user, and with a shared key", async () => {
@@ -137,7 +137,7 @@ emergency: { passbolt: { url: "${passbolt.url}"${more} } }
       await configure(`, fingerprint: ${stranger.fingerprint}`);
       const { code, stderr } = await get();
       assert.equal(code, 5, stderr);
-      assert.match(stderr, /its key is not the one of emergency\.passbolt\.fingerprint/);
+      assert.match(stderr, /its key does not match emergency\.passbolt\.fingerprint/);
     });
 
     await t.step("no request to Passbolt when a configured bucket has the credentials", async () => {
@@ -157,39 +157,44 @@ emergency: { passbolt: { url: "${passbolt.url}"${more} } }
         name: "a wrong code",
         env: { KHARON_PASSBOLT_TOTP: "999999" },
         code: 5,
-        says: /does not take the code of KHARON_PASSBOLT_TOTP/,
+        says: /rejects the code in KHARON_PASSBOLT_TOTP/,
       },
       {
         name: "no code",
         env: { KHARON_PASSBOLT_TOTP: "" },
         code: 5,
-        says: /it asks for a one-time code\n.*KHARON_PASSBOLT_TOTP/,
+        says: /it requires a one-time code\n.*KHARON_PASSBOLT_TOTP/,
       },
       {
         name: "a stranger's key",
         env: { KHARON_PASSBOLT_KEY: stranger.secret },
         code: 5,
-        says: /it knows nobody with the key [0-9A-F]{40}/,
+        says: /no user has the key [0-9A-F]{40}/,
       },
       {
         name: "a challenge that is another secret",
         lies: { challenge: "something that was encrypted for alice" },
         code: 1,
-        says: /its challenge is none/,
+        says: /its challenge is invalid/,
       },
       {
         name: "a web page",
         lies: { answer: { body: "<html>" } },
         code: 1,
-        says: /it is none of Passbolt's \(status 200\)/,
+        says: /it does not come from Passbolt \(status 200\)/,
       },
       {
         name: "a redirect to another server",
         lies: { answer: { status: 302, fields: [["Location", "https://sso.example.net/?secret"]] } },
         code: 1,
-        says: /it is none of Passbolt's \(status 302\)/,
+        says: /it does not come from Passbolt \(status 302\)/,
       },
-      { name: "a missing resource", resources: [], code: 4, says: /none of that name is shared with you/ },
+      {
+        name: "a missing resource",
+        resources: [],
+        code: 4,
+        says: /no resource with this name is shared with you/,
+      },
       {
         name: "a list without keys",
         resources: [{

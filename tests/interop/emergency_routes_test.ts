@@ -151,7 +151,7 @@ peerTest(
           assert.ok(isPosternError(error, "auth"));
           assert.match(
             error.message,
-            /clocks differ too much \(RequestTimeTooSkewed\): here it is "20.*", there "20/,
+            /clocks differ too much \(RequestTimeTooSkewed\): local time is "20.*", server time "20/,
           );
           return true;
         },

@@ -140,7 +140,7 @@ peerTest(`${idle} idle connections stay open with little memory each`, ["bash", 
   const { code, stdout, stderr } = await runPeer(loadgen, [
     ...[
       "idle",
-      "-door",
+      "-proxy",
       await instance.address(),
       "-pid",
       `${instance.pid}`,

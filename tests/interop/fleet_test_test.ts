@@ -172,9 +172,9 @@ fleetTest(
     );
     assert.match(
       stdout,
-      /^FAILED {3}c-half +console .*\n +Cannot use .* answers 503\n +the cluster is reached, but/m,
+      /^FAILED {3}c-half +console .*\n +Cannot reach .* returned 503\n +check the service in the cluster/m,
     );
-    assert.match(stdout, /^skipped {2}c-bare +api +no fact has an address of its API/m);
+    assert.match(stdout, /^skipped {2}c-bare +api +no fact contains an API URL/m);
     const json = await test("-o", "json");
     assert.equal(json.code, 7);
     assertAll(json.stdout);
@@ -193,7 +193,7 @@ fleetTest(
     const dead = tests.find(({ name }: { name: string }) => name === "c-dead");
     // The instance's own error, which a SOCKS reply would not contain.
     assert.equal(dead.error.code, "refused");
-    assert.match(dead.error.message, /"the door" \(\S+\): cannot reach c-dead\S+ through ssh jump1/);
+    assert.match(dead.error.message, /"instance" \(\S+\): cannot reach c-dead\S+ through ssh jump1/);
     await instance.says(/conn\.done .*target=c-good\.apps\.example\.net:\d+ .*transport=jump2 /);
     const [{ connections: { total } }] = JSON.parse((await home.run(["status", "-o", "json"])).stdout);
     assert.equal((await test("c-good", "--own-sessions")).code, 0);

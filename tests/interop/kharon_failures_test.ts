@@ -21,7 +21,7 @@ interface Parts {
   readonly address: string;
 }
 
-/** A row: a door with a jump host that works, and `name.bad.example` through the host of that name. */
+/** A row: an instance with a working jump host, and `name.bad.example` through the host of that name. */
 function row(
   name: string,
   hosts: (lab: SshLab) => Promise<Readonly<Record<string, number>>>,
@@ -58,23 +58,23 @@ async function reply(instance: string, target: SocksTarget): Promise<number | un
   return (await client.take(12))[3];
 }
 
-/** What `status` shows of a transport. */
+/** A transport in the output of `status`. */
 async function state(home: Household, name: string): Promise<{ state: string; lastError?: string }> {
   const [instance] = JSON.parse((await home.run(["status", "-o", "json"])).stdout);
   return instance.transports.find((transport: { name: string }) => transport.name === name);
 }
 
-row("a refused port behind a jump host is reply 5", none, async ({ address, instance, good }) => {
+row("a refused port at a jump host is reply 5", none, async ({ address, instance, good }) => {
   const port = freePort();
   assert.equal(await reply(address, loopback(port)), 5);
   await instance.says(new RegExp(`target=127\\.0\\.0\\.1:${port} .*refused`));
   assert.equal(good.signIns, 1);
 });
 
-row("an unknown name behind a jump host is reply 4", none, async ({ address, instance, good }) => {
-  assert.equal(await reply(address, { host: "nobody.invalid", port: 80 }), 4);
+row("an unknown name at a jump host is reply 4", none, async ({ address, instance, good }) => {
+  assert.equal(await reply(address, { host: "missing.invalid", port: 80 }), 4);
   await instance.says(
-    /target=nobody\.invalid:80 .*outcome=name_not_found reason="Cannot reach nobody\.invalid:80 /,
+    /target=missing\.invalid:80 .*outcome=name_not_found reason="Cannot reach missing\.invalid:80 /,
   );
   assert.equal(good.signIns, 1);
 });
@@ -91,7 +91,7 @@ row(
   },
 );
 
-row("a wrong host key is reply 2, and the reason is named", async (lab) => {
+row("a wrong host key is reply 2 with the reason", async (lab) => {
   const { port } = await lab.start("changed");
   const lines = (await Deno.readTextFile(lab.knownHosts)).split("\n");
   const [, ...key] = (await Deno.readTextFile(`${await lab.makeKey("other")}.pub`)).split(" ");
@@ -106,14 +106,14 @@ row("a wrong host key is reply 2, and the reason is named", async (lab) => {
   await instance.says(new RegExp(`target=changed\\.bad\\.example:80 .*SHA256:.*${lab.knownHosts}:2 `));
 });
 
-/** Listens, and never says a word. */
+/** Listens but never sends anything. */
 const silence = () =>
   new TargetServer(async (client) => {
     while (await client.some());
   });
 
 peerTest(
-  "a silent jump host is an error within ConnectTimeout; others serve; who else waits fails with it",
+  "a silent jump host fails within ConnectTimeout for all its clients; other hosts work",
   sshPeers,
   async (paths) => {
     await using silent = silence();
@@ -137,10 +137,10 @@ peerTest(
     const address = await instance.address();
     const startedAt = performance.now();
     const first = reply(address, { host: "silent.example", port: 80 });
-    await eventually("it waits", () => silent.count === 1);
+    await eventually("the first client waits", () => silent.count === 1);
     const second = reply(address, { host: "www.silent.example", port: 80 });
     using _other = await throughSocks5(address, loopback(echo.port));
-    assert.ok(performance.now() - startedAt < 1500, "others wait for nobody");
+    assert.ok(performance.now() - startedAt < 1500, "other hosts are not delayed");
     assert.deepEqual(await Promise.all([first, second]), [6, 6]);
     const took = performance.now() - startedAt;
     assert.ok(took > 1500 && took < 3500, `${took} ms`);
@@ -152,7 +152,7 @@ peerTest(
   },
 );
 
-row("a client that shuts down writing gets the whole answer", none, async ({ address }) => {
+row("a client that shuts down writing gets the whole response", none, async ({ address }) => {
   await using counter = new TargetServer(async (client) => {
     const { length } = await client.rest();
     await client.send(`got ${length} bytes`);
@@ -172,7 +172,7 @@ row("BIND is reply 7, and so is UDP ASSOCIATE", none, async ({ address, good }) 
   assert.equal(good.signIns, 0);
 });
 
-row("a client that offers passwords only is told FF where none is set", none, async ({ address }) => {
+row("a client that offers only passwords gets FF if none is configured", none, async ({ address }) => {
   using client = await RawClient.connect(address);
   await client.send(Uint8Array.of(5, 1, 2));
   assert.deepEqual([...await client.rest()], [5, 0xff]);

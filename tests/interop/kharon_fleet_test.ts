@@ -10,11 +10,11 @@ import { throughSocks5 } from "../support/raw_client.ts";
 import { signInTurn } from "../support/sign_in_port.ts";
 import { TargetServer } from "../support/target_server.ts";
 
-// The rows 39 to 50 of what is compared with kharon, all by the real program.
+// Rows 39 to 50 of the comparison with kharon, tested with the real program.
 
 const plain = "listen: { mixed: 127.0.0.1:0 }\nroutes: [{ to: x.example, via: reject }]\n";
 
-Deno.test("without any routing information a door ends at once, before it listens, and names update", async () => {
+Deno.test("without routing information an instance ends before it listens, and recommends update", async () => {
   await using home = await Household.open();
   const port = 20_000 + Math.floor(Math.random() * 10_000);
   const { code, stdout, stderr } = await home.run(["proxy", "--listen", `127.0.0.1:${port}`]);
@@ -26,7 +26,7 @@ Deno.test("without any routing information a door ends at once, before it listen
   assert.doesNotMatch(stderr, /listener\.ready/);
 });
 
-Deno.test("what kharon has stored is routing information, until the first update", async () => {
+Deno.test("kharon's stored files provide routes until the first update", async () => {
   await using company = await Company.open();
   const { home } = company;
   const directory = `${home.directory}/cache/io.vshn.kharon`;
@@ -45,7 +45,7 @@ Deno.test("what kharon has stored is routing information, until the first update
   await end(instance);
 });
 
-Deno.test("a damaged cache ends a start with its name, and a running door keeps what it has", async () => {
+Deno.test("a damaged cache ends a start with its path, and a running instance keeps its routes", async () => {
   await using company = await Company.open();
   const { home } = company;
   await company.update();
@@ -65,15 +65,21 @@ Deno.test("a damaged cache ends a start with its name, and a running door keeps 
   await end(instance);
   const start = await home.run(["proxy", "--listen", "127.0.0.1:0"]);
   assert.deepEqual([start.code, start.stdout], [4, ""]);
-  assert.match(start.stderr, /catalogue\.kv": it is damaged.*\npostern: hint: postern update sets it aside/);
+  assert.match(
+    start.stderr,
+    /catalogue\.kv": it is damaged.*\npostern: hint: fetch the catalogue again, which renames this file first: postern update/,
+  );
   const mended = await company.update();
   assert.equal(mended.code, 0);
-  assert.match(mended.stderr, /it is kept as ".*\/catalogue\.kv\.damaged-[0-9T]+Z", and a new one was begun/);
+  assert.match(
+    mended.stderr,
+    /postern renamed it to ".*\/catalogue\.kv\.damaged-[0-9T]+Z" and created a new store/,
+  );
   await using again = await home.instance();
   await end(again);
 });
 
-Deno.test("a cache of a later version is not touched by a start, and set aside by an update", async () => {
+Deno.test("a start leaves a cache of a later version alone, and an update sets it aside", async () => {
   await using company = await Company.open();
   const { home } = company;
   const directory = `${home.places.cache}/catalogue`;
@@ -84,7 +90,7 @@ Deno.test("a cache of a later version is not touched by a start, and set aside b
   assert.equal(code, 4);
   assert.match(
     stderr,
-    /Cannot use ".*snapshot\.json": it is of a newer postern \(format 99\)\npostern: hint: use/,
+    /Cannot use ".*snapshot\.json": a newer postern wrote it \(format 99\)\npostern: hint: use/,
   );
   assert.equal(await Deno.readTextFile(`${directory}/snapshot.json`), newer);
   assert.equal((await company.update()).code, 0);
@@ -92,7 +98,7 @@ Deno.test("a cache of a later version is not touched by a start, and set aside b
   await end(instance);
 });
 
-Deno.test("a download goes on over an update that gives its name to a jump host, and over SIGHUP", async () => {
+Deno.test("a download survives an update that routes its name to a jump host, and SIGHUP", async () => {
   await using company = await Company.open();
   const { home, lieutenant } = company;
   const half = new Uint8Array(8 << 20).fill(7);
@@ -103,7 +109,7 @@ Deno.test("a download goes on over an update that gives its name to a jump host,
     await client.send(half);
   });
   await home.configure(plain);
-  // An instance that starts without jump hosts gives up what ssh needs.
+  // An instance that starts without jump hosts drops the permissions that ssh needs.
   await company.update();
   await using instance = await home.instance();
   const client = await throughSocks5(await instance.address(), { host: "127.0.0.1", port: target.port });
@@ -121,7 +127,7 @@ Deno.test("a download goes on over an update that gives its name to a jump host,
   await end(instance);
 });
 
-Deno.test("after SIGHUP with a mistake the old routes stay, and status shows it", async () => {
+Deno.test("after SIGHUP with an invalid configuration the old routes stay, and status reports the problem", async () => {
   await using company = await Company.open();
   const { home } = company;
   await company.update();
@@ -136,7 +142,7 @@ Deno.test("after SIGHUP with a mistake the old routes stay, and status shows it"
   await end(instance);
 });
 
-Deno.test("SIGTERM ends a door with 0 when the last connection has ended", async () => {
+Deno.test("SIGTERM ends an instance with 0 after the last connection", async () => {
   await using company = await Company.open();
   const { home } = company;
   await company.update();
@@ -149,7 +155,7 @@ Deno.test("SIGTERM ends a door with 0 when the last connection has ended", async
   const client = await throughSocks5(await instance.address(), { host: "127.0.0.1", port: target.port });
   instance.kill("SIGTERM");
   await instance.says(/instance\.draining/);
-  // A door that is closing has no use for a catalogue.
+  // A draining instance ignores a new catalogue.
   const { code, stderr } = await company.update();
   assert.deepEqual([code, stderr], [0, ""]);
   goOn.resolve();
@@ -158,7 +164,7 @@ Deno.test("SIGTERM ends a door with 0 when the last connection has ended", async
   assert.equal((await instance.ended).code, 0);
 });
 
-Deno.test("a port that is taken ends the start with 1, and the holder is named", async () => {
+Deno.test("a start on a port in use exits with 1 and names the owner", async () => {
   await using company = await Company.open();
   const { home } = company;
   await company.update();
@@ -170,7 +176,7 @@ Deno.test("a port that is taken ends the start with 1, and the holder is named",
   await end(first);
 });
 
-Deno.test("two updates within a minute are one sign-in", async () => {
+Deno.test("two updates within a minute sign in once", async () => {
   await using company = await Company.open();
   using _turn = await signInTurn();
   const { oidc } = company;
@@ -181,22 +187,22 @@ Deno.test("two updates within a minute are one sign-in", async () => {
 });
 
 peerTest(
-  "an update reloads our own door, and no program that is called like one",
+  "an update reloads our own instance, and no other program of that name",
   ["bash"],
   async ({ bash }) => {
     await using company = await Company.open();
     await company.home.configure(plain);
     await company.update();
     await using instance = await company.home.instance();
-    // What kharon sends SIGHUP to, which ends it.
+    // kharon sends SIGHUP to this process, which ends it.
     const decoy = new Deno.Command(bash, { args: ["-c", 'exec -a "kharon-x proxy" sleep 600'] }).spawn();
     let isAlive = true;
     const ended = decoy.status.then(() => isAlive = false);
     try {
       assert.match((await company.update()).stderr, /reloaded instance "default"/);
-      await eventually("the door has reloaded", () => /config\.reloaded/.test(instance.stderr));
+      await eventually("the instance has reloaded", () => /config\.reloaded/.test(instance.stderr));
       assert.doesNotMatch(instance.stderr, /SIGHUP/);
-      // A signal would have come before the answer to a later question.
+      // A signal would have arrived before the response to a later request.
       await company.home.run(["status"]);
       assert.ok(isAlive);
     } finally {
@@ -207,7 +213,7 @@ peerTest(
   },
 );
 
-Deno.test("beside an API that answers 503 the catalogue is kept, and its age told", async () => {
+Deno.test("if the API answers 503, the catalogue stays and its age is shown", async () => {
   await using company = await Company.open();
   const { home, lieutenant } = company;
   await company.update();
@@ -216,12 +222,12 @@ Deno.test("beside an API that answers 503 the catalogue is kept, and its age tol
   assert.equal(code, 6);
   assert.match(
     stderr,
-    /it answered 503: maintenance\npostern: hint: .*; the catalogue of \d+s ago is kept\n$/,
+    /the server returned 503: maintenance\npostern: hint: .*; postern keeps the catalogue of \d+s ago\n$/,
   );
   assert.match((await home.run(["explain", "c-a.example.net"])).stdout, /goes to jump1\n/);
 });
 
-Deno.test("a browser that comes back with a foreign state changes nothing, on either family", async () => {
+Deno.test("a browser that returns with a wrong state changes nothing, on either family", async () => {
   await using company = await Company.open();
   using _turn = await signInTurn();
   const { code, stderr } = await visiting(company, ["login"], async (address) => {
@@ -238,7 +244,7 @@ Deno.test("a browser that comes back with a foreign state changes nothing, on ei
   assert.deepEqual(company.oidc.tokenRequests.map((form) => form.get("code") === "stolen"), [false]);
 });
 
-Deno.test("a browser that comes back with access_denied ends the command with the reason", async () => {
+Deno.test("a browser that returns with access_denied ends the command with the reason", async () => {
   await using company = await Company.open();
   using _turn = await signInTurn();
   company.oidc.lies.redirect = { error: "access_denied", error_description: "not you" };
@@ -250,7 +256,7 @@ Deno.test("a browser that comes back with access_denied ends the command with th
   );
 });
 
-Deno.test("clusters -o json has the ids where kharon has them", async () => {
+Deno.test("clusters -o json contains the ids in the same place as kharon", async () => {
   await using company = await Company.open();
   await company.update();
   const { stdout } = await company.home.run(["clusters", "-o", "json"]);
@@ -258,7 +264,7 @@ Deno.test("clusters -o json has the ids where kharon has them", async () => {
   assert.deepEqual(clusters.map(({ id }) => id), ["c-a", "c-b"]);
 });
 
-/** Runs a command that signs in, with the test for a browser. */
+/** Runs a command that signs in; the test plays the browser. */
 async function visiting(
   { home, env }: Company,
   args: readonly string[],
@@ -270,7 +276,7 @@ async function visiting(
   return await command.ended;
 }
 
-/** What a browser does with an address at the provider, who sends it back at once. */
+/** Opens a URL at the provider, which redirects back at once. */
 async function visit(address: string): Promise<void> {
   const { location } = await ask(address);
   await ask(location ?? "");

@@ -8,13 +8,13 @@ import { type Sshd, SshLab, sshPeers } from "../support/sshd.ts";
 import { echoServer, TargetServer } from "../support/target_server.ts";
 import { large, sha256, WebSite } from "../support/web_site.ts";
 
-/** What became of a request: the code of its SOCKS reply, and how long that took. */
+/** The result of a request: the code of its SOCKS reply, and its duration. */
 interface Asked {
   readonly reply: number;
   readonly ms: number;
 }
 
-/** Requests that begin every 100 ms, whatever becomes of those before. */
+/** Starts a request every 100 ms, whatever happens to earlier ones. */
 class Requests implements AsyncDisposable {
   readonly answered: Asked[] = [];
   readonly #instance: string;
@@ -28,7 +28,7 @@ class Requests implements AsyncDisposable {
     this.#timer = setInterval(() => this.#start(), 100);
   }
 
-  /** Begins no more, and waits for those that run. */
+  /** Starts no more requests, and waits for the running ones. */
   async [Symbol.asyncDispose](): Promise<void> {
     clearInterval(this.#timer);
     await Promise.all(this.#open);
@@ -45,12 +45,12 @@ class Requests implements AsyncDisposable {
     await client.send(socks5Asking({ host: "127.0.0.1", port: this.#port }));
     const [, , , reply = -1] = await client.take(12);
     this.answered.push({ reply, ms: performance.now() - startedAt });
-    // What comes after the reply may be cut: it went with the session that died.
+    // Data after the reply may be cut off together with its session.
     await client.send("hello").then(() => client.take(5)).catch(() => {});
   }
 }
 
-/** Requests that failed, or took too long. */
+/** Requests that failed or took too long. */
 function bad(answered: readonly Asked[], limit: number): readonly Asked[] {
   return answered.filter(({ reply, ms }) => reply !== 0 || ms > limit);
 }
@@ -60,9 +60,9 @@ interface Parts {
   readonly sshd: Sshd;
   readonly instance: Instance;
   readonly address: string;
-  /** Writes the ssh configuration anew. */
+  /** Replaces the ssh configuration. */
   readonly rewrite: (...more: readonly string[]) => Promise<void>;
-  /** Writes the configuration of postern. */
+  /** Replaces the configuration of postern. */
   readonly configure: (...lines: readonly string[]) => Promise<void>;
   /** The output of `postern status`, on one line. */
   readonly status: () => Promise<string>;
@@ -91,7 +91,7 @@ function row(name: string, run: (parts: Parts) => Promise<void>): void {
   });
 }
 
-/** Requests go on while the sessions of a server are killed, 20 times. */
+/** Kills the sessions of a server 20 times during continuous requests. */
 async function killing({ sshd, address }: Pick<Parts, "sshd" | "address">): Promise<void> {
   await using echo = echoServer();
   const requests = new Requests(address, echo.port);
@@ -99,17 +99,17 @@ async function killing({ sshd, address }: Pick<Parts, "sshd" | "address">): Prom
     await using _ = requests;
     for (let round = 0; round < 20; round++) {
       const { length } = requests.answered;
-      await eventually("requests are answered", () => requests.answered.length > length + 1);
+      await eventually("requests succeed", () => requests.answered.length > length + 1);
       const { signIns } = sshd;
       await sshd.signalSessions("KILL");
-      await eventually("a session is made anew", () => sshd.signIns > signIns);
+      await eventually("a new session signs in", () => sshd.signIns > signIns);
     }
   }
   assert.ok(requests.answered.length >= 40);
   assert.deepEqual(bad(requests.answered, 2000), []);
 }
 
-/** Requests go on while the sessions of a server are stopped, and after they were given up. */
+/** Stops the sessions of a server during continuous requests, until postern drops them. */
 async function stopping(
   { sshd, address, instance }: Pick<Parts, "sshd" | "address" | "instance">,
 ): Promise<void> {
@@ -117,27 +117,27 @@ async function stopping(
   const requests = new Requests(address, echo.port);
   {
     await using _ = requests;
-    await eventually("requests are answered", () => requests.answered.length > 1);
+    await eventually("requests succeed", () => requests.answered.length > 1);
     await sshd.signalSessions("STOP");
-    await eventually("another session serves", () => sshd.signIns === 2);
+    await eventually("another session carries requests", () => sshd.signIns === 2);
     await instance.says(/ssh\.lost /);
     const { length } = requests.answered;
-    await eventually("requests are answered", () => requests.answered.length > length + 10);
+    await eventually("requests succeed", () => requests.answered.length > length + 10);
   }
   assert.deepEqual(bad(requests.answered, 3000), []);
   assert.equal(sshd.signIns, 2);
 }
 
-row("no request fails when the session is killed 20 times, none takes over 2 s", killing);
+row("no request fails when the session is killed 20 times, and none takes over 2 s", killing);
 
-row("no request fails when the session is stopped, none takes over 3 s", async (parts) => {
+row("no request fails when the session is stopped, and none takes over 3 s", async (parts) => {
   await stopping(parts);
   assert.match(await parts.status(), /no data for \d+ ms/);
 });
 
 for (const [what, run] of [["a kill", killing], ["a stop", stopping]] as const) {
   peerTest(
-    `${what} of the first of three hops costs no more than one of the only hop`,
+    `${what} of the first of three hops costs as much as that of a single hop`,
     sshPeers,
     async (paths) => {
       await using lab = await SshLab.create(paths);
@@ -157,7 +157,7 @@ for (const [what, run] of [["a kill", killing], ["a stop", stopping]] as const) 
 }
 
 row(
-  "SIGHUP in a long download lets it complete, and keeps a session that is the same",
+  "SIGHUP during a long download lets it complete, and keeps an unchanged session",
   async (parts) => {
     const { sshd, instance, address, rewrite } = parts;
     await using site = new WebSite();
@@ -178,7 +178,7 @@ row(
     assert.equal(sshd.signIns, 1);
     await rewrite("  Ciphers aes256-ctr");
     instance.kill("SIGHUP");
-    await eventually("new connections go the new way", async () => {
+    await eventually("new connections use the new route", async () => {
       (await throughSocks5(address, { host: "127.0.0.1", port: site.port })).close();
       return sshd.signIns === 2;
     });
@@ -189,26 +189,26 @@ row(
   },
 );
 
-row("no request fails over 20 reloads of an ssh configuration that changes", async (parts) => {
+row("no request fails during 20 reloads of a changing ssh configuration", async (parts) => {
   const { sshd, instance, address, rewrite } = parts;
   await using echo = echoServer();
   const requests = new Requests(address, echo.port);
   {
     await using _ = requests;
-    await eventually("requests are answered", () => requests.answered.length > 0);
+    await eventually("requests succeed", () => requests.answered.length > 0);
     for (let round = 0; round < 20; round++) {
       const { length } = requests.answered;
       await rewrite(`  Ciphers aes${round % 2 ? 128 : 256}-ctr`, `  ConnectTimeout ${10 + round}`);
       instance.kill("SIGHUP");
-      await eventually("requests go the new way", () => sshd.signIns > round + 1);
-      await eventually("requests are answered", () => requests.answered.length > length + 1);
+      await eventually("requests use the new route", () => sshd.signIns > round + 1);
+      await eventually("requests succeed", () => requests.answered.length > length + 1);
     }
   }
   assert.deepEqual(bad(requests.answered, 2000), []);
   assert.equal(sshd.signIns, 21);
 });
 
-row("SIGHUP with a broken configuration keeps the old one, and status says so", async (parts) => {
+row("SIGHUP with an invalid configuration keeps the old one, and status reports it", async (parts) => {
   const { sshd, instance, address, configure, status } = parts;
   await using echo = echoServer();
   const target = { host: "127.0.0.1", port: echo.port };
@@ -226,7 +226,7 @@ row("SIGHUP with a broken configuration keeps the old one, and status says so", 
 });
 
 row(
-  "a broken ssh configuration is told in status, what is open goes on, and so does its mending",
+  "status reports a broken ssh configuration; open connections continue, also after its correction",
   async (parts) => {
     const { instance, address, rewrite, status } = parts;
     await using echo = echoServer();
@@ -241,7 +241,7 @@ row(
     assert.match(await status(), /ssh_config:2: ProxyJmup/i);
     await rewrite();
     instance.kill("SIGHUP");
-    await eventually("it serves again", async () => {
+    await eventually("it works again", async () => {
       const client = await throughSocks5(address, target).catch(() => undefined);
       client?.close();
       return client !== undefined;
@@ -250,7 +250,7 @@ row(
 );
 
 row(
-  "SIGTERM lets a connection through ssh end, takes leave of the server, and is exit 0",
+  "SIGTERM lets a connection through ssh end, disconnects cleanly, and exits with 0",
   async (parts) => {
     const { sshd, instance, address } = parts;
     await using target = new TargetServer(async (client) => {

@@ -8,7 +8,7 @@ import { WebSite } from "../support/web_site.ts";
 
 const caFile = decodeURIComponent(new URL("../support/tls/ca.crt", import.meta.url).pathname);
 
-/** A name, by which transport it must go, and how many sign-ins that takes at each jump host. */
+/** A name, the transport it must use, and the number of sign-ins at each jump host. */
 const rows: readonly { row: string; host: string; transport: string; signIns: readonly number[] }[] = [
   { row: "one hop", host: "api.c-lab-1.lab.internal", transport: "one", signIns: [1, 0, 0] },
   {
@@ -23,9 +23,9 @@ const rows: readonly { row: string; host: string; transport: string; signIns: re
     transport: "three",
     signIns: [1, 1, 1],
   },
-  { row: "what has no route goes direct", host: "127.0.0.1", transport: "direct", signIns: [0, 0, 0] },
+  { row: "a target without a route goes direct", host: "127.0.0.1", transport: "direct", signIns: [0, 0, 0] },
   {
-    row: "a name beside the base domain",
+    row: "a name next to the base domain",
     host: "vcenter.lab.internal",
     transport: "one",
     signIns: [1, 0, 0],
@@ -82,7 +82,7 @@ for (const { row, host, transport, signIns } of rows) {
   });
 }
 
-farSideTest("a name that only the far side knows is resolved there", ["curl"], async (side, { curl }) => {
+farSideTest("a name that only the jump host knows is resolved there", ["curl"], async (side, { curl }) => {
   await using site = new WebSite();
   const ask = (more: readonly string[]) =>
     runPeer(curl, ["-sS", ...more, `http://api.c-lab-1.lab.internal:${site.port}/`]);
@@ -91,7 +91,7 @@ farSideTest("a name that only the far side knows is resolved there", ["curl"], a
 });
 
 farSideTest(
-  "a person's first lines reach http and https that only the far side knows",
+  "a minimal configuration reaches http and https sites that only the jump host knows",
   ["curl", "bash"],
   async ({ address, instance }, { curl, bash }) => {
     await using site = new WebSite();
@@ -111,7 +111,7 @@ farSideTest(
 );
 
 farSideTest(
-  "curl reaches such a name by HTTP CONNECT and as an HTTP proxy",
+  "curl reaches such a name with HTTP CONNECT and with an HTTP proxy request",
   ["curl"],
   async (side, { curl }) => {
     await using site = new WebSite();
@@ -135,7 +135,7 @@ farSideTest("CONNECT goes through the jump host", [], async ({ address }) => {
   assert.match(await client.restText(), /^HTTP\/1\.1 200 [^]*\r\n\r\nhello$/);
 });
 
-farSideTest("the PAC file sends routed names to the door, and look-alikes direct", [], async (side) => {
+farSideTest("the PAC file sends routed names to the instance, and similar names direct", [], async (side) => {
   const proxyFor = await pacOf(side);
   const listener = `SOCKS5 ${side.address}`;
   assert.equal(proxyFor("https://api.c-lab-1.lab.internal/", "api.c-lab-1.lab.internal"), listener);
@@ -145,7 +145,7 @@ farSideTest("the PAC file sends routed names to the door, and look-alikes direct
   }
 });
 
-/** The function of the door's PAC file, as a browser evaluates it. */
+/** Evaluates the instance's PAC file like a browser. */
 async function pacOf({ address }: FarSide): Promise<(url: string, host: string) => string> {
   using client = await RawClient.connect(address);
   await client.send(`GET /proxy.pac HTTP/1.1\r\nHost: ${address}\r\nConnection: close\r\n\r\n`);

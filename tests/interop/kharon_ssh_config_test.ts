@@ -7,7 +7,7 @@ import { type Instance, openSshHousehold, sshHostLines } from "../support/ssh_ho
 import { type Sshd, SshLab, sshPeers } from "../support/sshd.ts";
 import { TargetServer } from "../support/target_server.ts";
 
-/** One host with three keys, and one behind it. */
+/** One host with three keys, and one that is reached through it. */
 interface Servers {
   readonly lab: SshLab;
   readonly a: Sshd;
@@ -20,7 +20,7 @@ interface Row {
   readonly signIns?: readonly number[];
 }
 
-/** What a person may have written; the transport is `{ ssh: b }` each time. */
+/** Possible ssh configurations; the transport is always `{ ssh: b }`. */
 const rows: readonly Row[] = [
   {
     row: "known_hosts with ed25519 alone, where the server has more",
@@ -92,7 +92,7 @@ for (const { row, lines, signIns = [1, 1] } of rows) {
   });
 }
 
-peerTest("ProxyCommand of another program is run", [...sshPeers, "bash"], async (paths) => {
+peerTest("ProxyCommand runs another program", [...sshPeers, "bash"], async (paths) => {
   await using lab = await SshLab.create(paths);
   const b = await lab.start("b");
   const script = `exec 3<>/dev/tcp/%h/%p; cat <&3 & cat >&3; wait`;
@@ -107,12 +107,12 @@ peerTest("ProxyCommand of another program is run", [...sshPeers, "bash"], async 
 
 const refusals: readonly { row: string; lines: (a: Sshd) => readonly string[]; says: RegExp }[] = [
   {
-    row: "jump hosts that lead back to themselves are told at the start",
+    row: "a start reports jump hosts that lead back to themselves",
     lines: (a) => [...sshHostLines("b", a, "ProxyJump c"), ...sshHostLines("c", a, "ProxyJump b")],
     says: /b via c via b/,
   },
   {
-    row: "a misspelt option is told at the start, with file and line",
+    row: "a start reports a misspelled option with file and line",
     lines: (a) => sshHostLines("b", a, "ProxyJmup a"),
     says: /ssh_config:4: ProxyJmup/i,
   },
@@ -141,7 +141,7 @@ for (const { row, lines, says } of refusals) {
   });
 }
 
-peerTest("without an agent the keys of files serve", sshPeers, async (paths) => {
+peerTest("without an agent, postern uses key files", sshPeers, async (paths) => {
   await using lab = await SshLab.create(paths);
   const a = await lab.start("a");
   await using home = await openSshHousehold(lab, { ssh: sshHostLines("b", a), postern: only("b") });
@@ -150,7 +150,7 @@ peerTest("without an agent the keys of files serve", sshPeers, async (paths) => 
   assert.equal(a.signIns, 1);
 });
 
-peerTest("without an agent and without keys the error says what to do", sshPeers, async (paths) => {
+peerTest("without an agent and keys, the error has a hint", sshPeers, async (paths) => {
   await using lab = await SshLab.create(paths);
   const a = await lab.start("a");
   await hideKey(lab);
@@ -162,7 +162,7 @@ peerTest("without an agent and without keys the error says what to do", sshPeers
   assert.match(stdout.replace(/\s+/g, " "), /no key to offer/);
 });
 
-peerTest("an agent that was restarted on the same socket serves", [
+peerTest("an agent that restarts on the same socket works", [
   ...sshPeers,
   ...sshAgentPeers,
 ], async (paths) => {
@@ -192,7 +192,7 @@ function only(host: string): string[] {
   return [`transports: { ${host}: { ssh: ${host} } }`, `default: ${host}`];
 }
 
-/** Reaches a target through the door. */
+/** Reaches a target through the instance. */
 async function greeted(instance: Instance): Promise<void> {
   await using greeter = new TargetServer((client) => client.send("hello"));
   try {
@@ -204,14 +204,14 @@ async function greeted(instance: Instance): Promise<void> {
   }
 }
 
-/** Moves the user's key to where no configuration looks for it; the new path. */
+/** Moves the user's key out of all configured places; returns the new path. */
 async function hideKey({ directory, key }: SshLab): Promise<string> {
   const hidden = `${directory}/hidden`;
   for (const end of ["", ".pub"]) await Deno.rename(`${key}${end}`, `${hidden}${end}`);
   return hidden;
 }
 
-/** Forgets host keys. */
+/** Removes the known host keys. */
 async function keepLines({ knownHosts }: SshLab, isKept: (line: string) => boolean): Promise<void> {
   const lines = (await Deno.readTextFile(knownHosts)).split("\n");
   await Deno.writeTextFile(knownHosts, lines.filter(isKept).join("\n"));

@@ -35,7 +35,7 @@ function describeKey({ type, blob }: SshPublicKey): string {
   return `${keyLabel(type)} ${formatFingerprint(createHash("sha256").update(blob).digest())}`;
 }
 
-/** `LINE KIND FINGERPRINT` for each line about a name, as ssh-keygen finds them. */
+/** `LINE KIND FINGERPRINT` for each line that ssh-keygen finds for a name. */
 async function foundByThem(sshKeygen: string, file: string, name: string): Promise<string[]> {
   const { stdout } = await runPeer(sshKeygen, ["-l", "-F", name, "-f", file]);
   const found: string[] = [];
@@ -51,13 +51,13 @@ async function foundByThem(sshKeygen: string, file: string, name: string): Promi
 
 const kinds = { trusted: "plain", revoked: "REVOKED", authority: "CA" };
 
-/** The same by our own reader. */
+/** The same with postern's parser. */
 async function foundByUs(file: string, name: string): Promise<string[]> {
   return readable(await Deno.readFile(file)).filter(({ names }) => matchesKnownHost(names, name, hmacSha1))
     .map(({ line, kind, key }) => `${line} ${kinds[kind]} ${describeKey(key)}`);
 }
 
-/** The lines with a key that can be read. */
+/** The lines with a readable key. */
 function readable(file: Uint8Array<ArrayBuffer>): (KnownHostEntry & { key: SshPublicKey })[] {
   return parseKnownHosts(file).entries.flatMap((entry) => {
     try {
@@ -122,7 +122,7 @@ const asked = [
   "x".repeat(1022),
 ];
 
-/** Lines around one list of names: markers, blanks, comments, and lines that are broken in one way each. */
+/** Lines with one list of names: markers, blanks, comments, and lines with one error each. */
 function linesFor(hosts: string, [key, ...more]: readonly [string, ...string[]]): string[] {
   const [type = "", base64 = ""] = key.split(" ");
   return [
@@ -182,7 +182,7 @@ peerTest("parseKnownHosts() finds what ssh-keygen -F finds, plain and hashed", [
   await Deno.writeTextFile(file, lines.join("\n"));
   await compare();
   assert.ok(found > 1000, `${found} found`);
-  // It refuses to hash a file with lines it cannot read, and leaves patterns as they are.
+  // ssh-keygen refuses to hash a file with invalid lines, and does not hash patterns.
   const whole = readable(await Deno.readFile(file)).map(({ line }) => lines[line - 1] ?? "");
   await Deno.writeTextFile(file, whole.filter((line) => !/[\t\r]/.test(line)).join("\n") + "\n");
   const before = found;

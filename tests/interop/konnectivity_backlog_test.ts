@@ -12,12 +12,12 @@ import { Household } from "../support/postern_process.ts";
 const { signal } = new AbortController();
 const [, grpc, , connect] = frontends;
 assert.ok(grpc && connect);
-/** How long, in ms, a dial may take that an agent gives up after five seconds. */
+/** The maximum duration in ms of a dial that the agent ends after five seconds. */
 const mostWait = isLongRun() ? 7000 : 45_000;
 
 for (const whose of ["postern", "Go"] as const) {
   peerTest(
-    `check 13: a target whose backlog is full is given up after five seconds, and told as that: ${whose} agent`,
+    `check 13: a dial to a target with a full backlog fails after five seconds with that reason: ${whose} agent`,
     konnectivityPeers,
     async (paths) => {
       await using lab = await KonnectivityLab.create(paths);

@@ -10,11 +10,11 @@ import { TcpBalancer } from "../support/tcp_balancer.ts";
 
 const { signal } = new AbortController();
 const byTls = { mode: "grpc", isSocket: false } as const;
-/** How long each part of the load takes: both servers, one of them, both again. */
+/** The duration of each phase: both servers, one of them, both again. */
 const part = isLongRun() ? 40_000 : 3000;
 const atOnce = 4;
 
-/** A server in a process of its own, and what a readiness probe says of it. */
+/** A server in a separate process, and the results of its readiness probe. */
 class ProbedServer {
   readonly ports = { front: freePort(), agents: freePort(), health: freePort() };
   readonly #id: string;
@@ -39,7 +39,7 @@ class ProbedServer {
     await this.#process?.ended;
   }
 
-  /** As probes of Kubernetes are judged: three failures in a row make it unready. */
+  /** Judges probes like Kubernetes: after three failures in a row, the server is unready. */
   async probe(): Promise<void> {
     const isOk = await fetch(`http://127.0.0.1:${this.ports.health}/readyz`).then(async (answer) => {
       await answer.body?.cancel();
@@ -53,14 +53,14 @@ class ProbedServer {
 interface Failure {
   readonly from: number;
   readonly to: number;
-  /** The server's port that it was given to last; none where no server took it. */
+  /** The server port of the last connection; undefined if no server accepted it. */
   readonly through: number | undefined;
   readonly why: string;
 }
 
 /**
- * Clients that dial over and over, each time by a connection of their own. Each has a balancer to itself, and dials
- * one at a time: so it is known which server a dial went through.
+ * Clients that dial repeatedly with a new connection each time. Each has its own balancer and dials
+ * sequentially, so the server of each dial is known.
  */
 class Load implements AsyncDisposable {
   readonly failures: Failure[] = [];
@@ -88,7 +88,7 @@ class Load implements AsyncDisposable {
     }
   }
 
-  /** How many connections a server was given so far. */
+  /** The number of connections that a server got so far. */
   givenTo(server: number): number {
     return this.#balancers.reduce(
       (sum, { given }) => sum + given.filter((port) => port === server).length,
@@ -107,7 +107,7 @@ class Load implements AsyncDisposable {
 }
 
 peerTest(
-  "two servers and three agents behind a balancer: one server is killed and comes back, and no other dial is lost",
+  "two servers and three agents behind a balancer: when one server is killed and returns, no other dial fails",
   konnectivityPeers,
   async (paths) => {
     await using lab = await KonnectivityLab.create(paths);
@@ -127,7 +127,7 @@ peerTest(
       agents.use(new OurAgent(lab, { agents: agentBalancer.port }, { id }))
     );
     const haveBoth = () => joined.every(({ agent }) => agent.servers.length === 2);
-    await eventually("each agent has found both servers through one address", haveBoth);
+    await eventually("each agent has connected to both servers through one address", haveBoth);
     const probe = () => Promise.all(servers.map((server) => server.probe()));
     const probing = setInterval(probe, 100);
     try {
@@ -151,10 +151,10 @@ peerTest(
       kill.to = performance.now();
       await after("one has served", part);
       await killed.start(home, lab);
-      await eventually("each agent has found it again", haveBoth);
+      await eventually("each agent has connected to it again", haveBoth);
       await eventually("it is ready again", () => killed.isReady);
       const before = load.givenTo(killed.ports.front);
-      assert.ok(before > 0, "the one that was killed had served");
+      assert.ok(before > 0, "the killed server had handled dials");
       await after("both have served again", part);
       await load.end();
 
@@ -163,7 +163,7 @@ peerTest(
       const lost = load.failures.filter((failure) => !wasInFlight(failure));
       const told = `${lost.length} of ${load.dials} dials were lost; the kill: ${JSON.stringify(kill)}`;
       assert.deepEqual(lost, [], told);
-      assert.ok(load.givenTo(killed.ports.front) > before, "the one that came back serves");
+      assert.ok(load.givenTo(killed.ports.front) > before, "the restarted server handles dials");
     } finally {
       clearInterval(probing);
     }

@@ -19,7 +19,7 @@ for (const frontend of frontends.filter(({ isSocket }) => !isSocket)) {
   peerTest(
     `check 32: ${
       size / mebibyte
-    } MiB there and back at once arrive whole, and nobody keeps them: ${frontend.name}`,
+    } MiB in both directions at once arrive completely and are not buffered: ${frontend.name}`,
     [...konnectivityPeers, "sh"],
     async (paths) => {
       await using lab = await KonnectivityLab.create(paths);
@@ -28,7 +28,7 @@ for (const frontend of frontends.filter(({ isSocket }) => !isSocket)) {
       const server = await serverCommand(home, lab, { more: [`--mode=${frontend.mode}`] });
       const agent = await agentCommand(home, lab, { agents: server.agents });
       await untilReady(server.health);
-      /** The most memory that a program ever had. */
+      /** The peak memory of the program. */
       const most = async ({ pid }: Instance) => {
         const { stdout } = await runPeer(paths.sh, ["-c", `cat /proc/${pid}/status`]);
         return Number(/^VmHWM:\s+([0-9]+) kB$/m.exec(stdout)?.[1] ?? assert.fail(stdout)) * 1024;

@@ -7,7 +7,7 @@ import { readAll } from "../support/memory_conn.ts";
 import { eventually } from "../support/peer_program.ts";
 import { peerTest } from "../support/peers.ts";
 
-// The numbers are those of tests/konnectivity_checks.md.
+// The numbers refer to tests/konnectivity_checks.md.
 
 const { signal } = new AbortController();
 const [grpc] = frontends;
@@ -20,20 +20,20 @@ async function fetchPage(transport: Transport, port: number, host = "127.0.0.1")
 }
 
 peerTest(
-  "check 28: an agent is chosen by the target it names, in whatever case",
+  "check 28: the server chooses an agent by the target, ignoring case",
   konnectivityPeers,
   async (paths) => {
     await using lab = await KonnectivityLab.create(paths);
     const page = await lab.page();
     await using server = new OurServer(lab, grpc, { strategies: ["destHost"] });
     await using _agent = new OurAgent(lab, server, { identifiers: "ipv4=127.0.0.1&host=Local.Example" });
-    await eventually("it has joined", () => server.known.isReady);
+    await eventually("the agent has joined", () => server.known.isReady);
     await using client = konnectivityClient(lab, grpc, server.front);
     assert.match(await fetchPage(client, page), /success test page/);
     await assert.rejects(fetchPage(client, page, "127.0.0.2"), /No agent available/);
     await assert.rejects(fetchPage(client, page, "other.example"), /No agent available/);
     for (const host of ["local.example", "LOCAL.example"]) {
-      // The agent is asked, and cannot connect to a name.
+      // The agent gets the dial but cannot resolve the name.
       await assert.rejects(
         fetchPage(client, page, host),
         (error) => !/No agent available/.test(String(error)),
@@ -43,7 +43,7 @@ peerTest(
 );
 
 peerTest(
-  "check 29: an agent that is the way to everything serves the rest",
+  "check 29: a default-route agent handles the remaining targets",
   konnectivityPeers,
   async (paths) => {
     await using lab = await KonnectivityLab.create(paths);
@@ -59,24 +59,24 @@ peerTest(
   },
 );
 
-peerTest("check 31: an idle agent that drains tells its server", konnectivityPeers, async (paths) => {
+peerTest("check 31: an idle agent that drains notifies its server", konnectivityPeers, async (paths) => {
   await using lab = await KonnectivityLab.create(paths);
   await using server = new OurServer(lab, grpc);
   await using ours = new OurAgent(lab, server);
-  await eventually("it has joined", () => server.known.isReady);
+  await eventually("the agent has joined", () => server.known.isReady);
   await ours.agent.drain({ signal });
   await eventually("the server knows", () => [...server.known.links].every((link) => link.isDraining));
 });
 
 peerTest(
-  "check 33: after many dials nothing is left, at the server nor at the agent",
+  "check 33: after many dials neither server nor agent has open tunnels",
   konnectivityPeers,
   async (paths) => {
     await using lab = await KonnectivityLab.create(paths);
     const page = await lab.page();
     await using server = new OurServer(lab, grpc);
     await using ours = new OurAgent(lab, server);
-    await eventually("it has joined", () => server.known.isReady);
+    await eventually("the agent has joined", () => server.known.isReady);
     await using client = konnectivityClient(lab, grpc, server.front);
     const rounds = isLongRun() ? 100 : 10;
     for (let round = 0; round < rounds; round++) {
@@ -90,13 +90,13 @@ peerTest(
 );
 
 peerTest(
-  "check 34: a dial that its client gives up is given up at the server",
+  "check 34: the server drops a dial that its client aborts",
   konnectivityPeers,
   async (paths) => {
     await using lab = await KonnectivityLab.create(paths);
     await using server = new OurServer(lab, grpc);
     const agent = await lab.goAgent(server);
-    await eventually("it has joined", () => server.known.isReady);
+    await eventually("the agent has joined", () => server.known.isReady);
     agent.kill("SIGSTOP");
     await using client = konnectivityClient(lab, grpc, server.front);
     const stop = new AbortController();
@@ -105,15 +105,15 @@ peerTest(
     );
     const pending = () => [...server.known.links].reduce((sum, { dialer }) => sum + dialer.pending, 0);
     await eventually("the server waits for the agent", () => pending() === 1);
-    stop.abort(new Error("given up"));
+    stop.abort(new Error("aborted"));
     assert.match(String(await dialing), /given up/);
-    await eventually("it waits no more", () => pending() === 0);
+    await eventually("the server has dropped the dial", () => pending() === 0);
     agent.kill("SIGCONT");
   },
 );
 
 peerTest(
-  "check 35: a client outlives a server that ends after 200 streams",
+  "check 35: a client survives a server that ends after 200 streams",
   konnectivityPeers,
   async (paths) => {
     await using lab = await KonnectivityLab.create(paths);
@@ -121,7 +121,7 @@ peerTest(
     await using client = await (async () => {
       await using server = new OurServer(lab, grpc);
       await using _agent = new OurAgent(lab, server);
-      await eventually("it has joined", () => server.known.isReady);
+      await eventually("the agent has joined", () => server.known.isReady);
       const client = konnectivityClient(lab, grpc, server.front);
       for (let round = 0; round < 20; round++) {
         await Promise.all(Array.from({ length: 10 }, () => fetchPage(client, page)));

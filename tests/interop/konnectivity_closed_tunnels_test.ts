@@ -10,7 +10,7 @@ const [, bySocket] = frontends;
 assert.ok(bySocket);
 const count = isLongRun() ? 1_000_000 : 3000;
 
-peerTest(`check 33: ${count} tunnels that were closed leave nothing`, konnectivityPeers, async (paths) => {
+peerTest(`check 33: ${count} closed tunnels leave nothing open`, konnectivityPeers, async (paths) => {
   await using lab = await KonnectivityLab.create(paths);
   const page = await lab.page();
   await using server = new OurServer(lab, bySocket);

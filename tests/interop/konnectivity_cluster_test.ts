@@ -19,7 +19,7 @@ async function tokenOf(cluster: KubeCluster, name: string, audience: string): Pr
   return (made as { status: { token: string } }).status.token;
 }
 
-/** A cluster with the service accounts of a server, which may do what a server does and no more, and of agents. */
+/** A cluster with the service accounts of agents and of a server that has exactly the rights of a server. */
 async function clusterWithAccounts(
   kubernetes: string,
 ): Promise<{ cluster: KubeCluster; kubeconfig: string }> {
@@ -48,7 +48,7 @@ const tokenFlags = [
   "--authentication-audience=konnectivity",
 ];
 
-peerTest("check 30: agents sign in with tokens, which a real API server judges", peers, async (paths, t) => {
+peerTest("check 30: agents sign in with tokens that a real API server checks", peers, async (paths, t) => {
   const { cluster, kubeconfig } = await clusterWithAccounts(paths.kubernetes);
   await using _cluster = cluster;
   await using lab = await KonnectivityLab.create(paths);
@@ -60,11 +60,11 @@ peerTest("check 30: agents sign in with tokens, which a real API server judges",
   const good = await tokenOf(cluster, "agent", "konnectivity");
 
   const refusals = [
-    { name: "nobody's token", token: "junk", says: /agent\.refused .*does not know it/ },
+    { name: "an unknown token", token: "junk", says: /agent\.refused .*the API server rejects it/ },
     {
       name: "a token for another audience",
       token: await tokenOf(cluster, "agent", "others"),
-      says: /agent\.refused .*(does not know it|not meant for)/,
+      says: /agent\.refused .*(the API server rejects it|its audience is not)/,
     },
     {
       name: "the token of another service account",
@@ -84,7 +84,7 @@ peerTest("check 30: agents sign in with tokens, which a real API server judges",
       await agent.program.ended;
     });
   }
-  await t.step("a token is read anew: one that becomes good lets its agent in", async () => {
+  await t.step("the agent rereads its token: a token that becomes valid lets it in", async () => {
     await Deno.writeTextFile(file, "stale");
     const agent = await agentCommand(home, lab, { agents, token: file, more: ["--agent-id=ours"] });
     await agent.program.says(/server\.unreachable/);
@@ -94,13 +94,13 @@ peerTest("check 30: agents sign in with tokens, which a real API server judges",
     agent.program.kill("SIGKILL");
     await agent.program.ended;
   });
-  await t.step("an agent of Go signs in too, and none without a token", async () => {
+  await t.step("a Go agent signs in too, and not without a token", async () => {
     await lab.goAgent(server, [`--service-account-token-path=${file}`, "--agent-id=go"]);
     await program.says(/agent\.joined agent=go/);
     await agentCommand(home, lab, { agents });
     await program.says(/agent\.refused .*a bearer token is required/);
   });
-  await t.step("while the API server is away nobody gets in, and then again", async () => {
+  await t.step("while the API server is down no agent can sign in, then all can again", async () => {
     await cluster.stopApi();
     const agent = await agentCommand(home, lab, { agents, token: file, more: ["--agent-id=late"] });
     await agent.program.says(/server\.unreachable .*cannot check the token now/);
@@ -108,7 +108,7 @@ peerTest("check 30: agents sign in with tokens, which a real API server judges",
     await cluster.startApi();
     await program.says(/agent\.joined agent=late/);
   });
-  await t.step("a server of Go takes the token of our agent", async () => {
+  await t.step("a Go server accepts the token of our agent", async () => {
     const go = await lab.goServer(grpc, { more: ["--cluster-ca-cert=", ...more] });
     await agentCommand(home, lab, { agents: go.agents, token: file });
     await untilReady(go.health);
@@ -120,7 +120,7 @@ const known = "konnectivity_network_proxy_agent_known_server_count";
 const leases = "/apis/coordination.k8s.io/v1/namespaces/kube-system/leases";
 
 peerTest(
-  "servers of postern and of Go are counted by their Leases, by agents of both",
+  "agents of postern and Go count servers of both by their Leases",
   peers,
   async (paths) => {
     const { cluster, kubeconfig } = await clusterWithAccounts(paths.kubernetes);

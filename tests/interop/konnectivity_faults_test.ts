@@ -19,7 +19,7 @@ async function fetchPage(transport: Transport, port: number): Promise<string> {
   return new TextDecoder().decode(await readAll(conn));
 }
 
-/** A target that sends without end to whoever connects. */
+/** A target that sends endless data to every client. */
 function gusher(): { readonly port: number; [Symbol.asyncDispose](): Promise<void> } {
   const listener = Deno.listen({ hostname: "127.0.0.1", port: 0 });
   const conns: Deno.Conn[] = [];
@@ -46,7 +46,7 @@ function gusher(): { readonly port: number; [Symbol.asyncDispose](): Promise<voi
 
 for (const whose of ["postern", "Go"] as const) {
   peerTest(
-    `check 18: a client that does not read keeps no dial beside it waiting: ${whose} agent`,
+    `check 18: a client that does not read does not delay other dials: ${whose} agent`,
     konnectivityPeers,
     async (paths) => {
       await using lab = await KonnectivityLab.create(paths);
@@ -60,20 +60,23 @@ for (const whose of ["postern", "Go"] as const) {
       await using stalling = konnectivityClient(lab, grpc, server.front);
       const stalled = await stalling.dial({ host: "127.0.0.1", port: target.port }, { signal });
       assert.ok(await stalled.read(new Uint8Array(1000)));
-      await using beside = konnectivityClient(lab, grpc, server.front);
+      await using other = konnectivityClient(lab, grpc, server.front);
       for (let round = 0; round < 100; round++) {
-        assert.match(await fetchPage(beside, page), /success test page/);
+        assert.match(await fetchPage(other, page), /success test page/);
       }
       stalled.abort();
     },
   );
 }
 
-/** How long, in ms, a server may go on with an agent that is frozen: what is promised, and more where others work too. */
+/**
+ * The time in ms until a server stops using a frozen agent: the promised time, plus some for a loaded
+ * machine.
+ */
 const leftOutWithin = isLongRun() ? 10_000 : 60_000;
 
 peerTest(
-  "check 14: an agent frozen by SIGSTOP is left out, its dials fail over or fail clearly, and SIGCONT brings it back",
+  "check 14: dials through an agent frozen by SIGSTOP fail over or fail clearly, and SIGCONT restores it",
   konnectivityPeers,
   async (paths) => {
     await using lab = await KonnectivityLab.create(paths);
@@ -99,16 +102,21 @@ peerTest(
     try {
       ours.kill("SIGSTOP");
       const over = dialMany();
-      await eventually("ours is left out", areKnown(1), leftOutWithin);
+      await eventually("the server stops using our agent", areKnown(1), leftOutWithin);
       assert.equal(await isReady(), 200);
-      // Half of them were asked of the one that is frozen, or it is left out by now: either way Go's serves them.
+      // Half of the dials went to the frozen agent, unless the server stopped using it; in both cases the Go
+      // agent serves them.
       for (const dial of (await over).dials) {
         assert.match(dial.status === "fulfilled" ? dial.value : String(dial.reason), /success test page/);
       }
 
       go.kill("SIGSTOP");
       const lost = dialMany();
-      await eventually("Go's is left out too", async () => await isReady() === 500, leftOutWithin);
+      await eventually(
+        "the server stops using the Go agent too",
+        async () => await isReady() === 500,
+        leftOutWithin,
+      );
       assert.equal(await metricOf(server.health, known), 0);
       const { dials, took } = await lost;
       for (const dial of dials) {
@@ -133,7 +141,7 @@ peerTest(
 );
 
 peerTest(
-  "check 15: an agent that is frozen is left out, and its twin of the same id is used at once",
+  "check 15: the server replaces a frozen agent at once by another one with the same id",
   konnectivityPeers,
   async (paths) => {
     await using lab = await KonnectivityLab.create(paths);
@@ -147,7 +155,7 @@ peerTest(
     const twin = await lab.goAgent(server, ["--agent-id=twin"]);
     await eventually("the second has joined", () => [...server.known.links].length === 2);
     assert.match(await fetchPage(transport, page), /success test page/);
-    await eventually("the frozen one is left out", () => server.known.size === 1);
+    await eventually("the server stops using the frozen one", () => server.known.size === 1);
     assert.match(await fetchPage(transport, page), /success test page/);
     frozen.kill("SIGCONT");
     twin.kill("SIGKILL");
@@ -155,22 +163,22 @@ peerTest(
 );
 
 peerTest(
-  "check 25: an agent killed under traffic ends its connections, and nothing is left of them",
+  "check 25: killing an agent under load ends its connections completely",
   konnectivityPeers,
   async (paths) => {
     await using lab = await KonnectivityLab.create(paths);
     await using server = new OurServer(lab, grpc);
     const agent = await lab.goAgent(server);
-    await eventually("it has joined", () => server.known.isReady);
+    await eventually("the agent has joined", () => server.known.isReady);
     await using target = gusher();
     await using transport = konnectivityClient(lab, grpc, server.front);
     const conn = await transport.dial({ host: "127.0.0.1", port: target.port }, { signal });
     const buffer = new Uint8Array(100_000);
     assert.ok(await conn.read(buffer));
     agent.kill("SIGKILL");
-    // The end or an error: either way it does not hang.
+    // The connection may end or fail, but it must not hang.
     while (await conn.read(buffer).catch(() => null) !== null);
-    await eventually("no agent is known", () => server.known.size === 0);
+    await eventually("no agent is connected", () => server.known.size === 0);
     await assert.rejects(transport.dial({ host: "127.0.0.1", port: 1 }, { signal }), /No agent available/);
   },
 );

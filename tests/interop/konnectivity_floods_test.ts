@@ -24,19 +24,19 @@ const { signal } = new AbortController();
 const [, bySocket] = frontends;
 assert.ok(bySocket);
 
-/** Frames that are written as somebody wants who keeps to nothing. */
+/** Frames of an attacker that follows no rules. */
 interface Attack {
   readonly name: string;
-  /** What is written again and again, until the server has enough or all of `rounds` are said. */
+  /** The bytes that repeat until the server closes the connection or `rounds` are done. */
   readonly rounds: number;
   readonly write: (frames: Frames, round: number) => void;
-  /** What the server ends the connection with. */
+  /** The code with which the server closes the connection. */
   readonly code?: number;
-  /** Whether what it asks for is allowed, and only has to cost little. */
+  /** Whether the request is legal and only has to be cheap. */
   readonly isBorne?: true;
 }
 
-/** What an attacker asks for: a tunnel as a client, or to be an agent. */
+/** The attacker's request: a tunnel as a client, or a connection as an agent. */
 interface Asking {
   readonly path: string;
   readonly metadata: readonly HeaderField[];
@@ -78,7 +78,7 @@ const attacks: readonly Attack[] = [
     },
   },
   {
-    name: "a list of fields that does not end",
+    name: "an endless list of fields",
     code: http2Codes.enhanceYourCalm,
     rounds: 400,
     write: (frames, round) => {
@@ -123,26 +123,26 @@ const attacks: readonly Attack[] = [
     },
   },
   {
-    name: "a window of the connection that overflows",
+    name: "an overflowing connection window",
     code: http2Codes.flowControlError,
     rounds: 3,
     write: (frames) => frames.numbers(http2FrameTypes.windowUpdate, 0, 0, [0x7fff_ffff]),
   },
   {
-    name: "more data than a stream's window has",
+    name: "more data than the stream's window allows",
     rounds: 500,
     write: (frames, round) => {
-      // Nobody reads what comes on it.
+      // No stream consumer reads the data.
       if (round === 0) frames.request(1, [], frameFlags.endHeaders, "/Nothing");
       frames.frame(http2FrameTypes.data, 0, 1, new Uint8Array(16_000));
     },
     isBorne: true,
   },
   {
-    name: "fields that grow a thousandfold as they are read",
+    name: "fields that expand a thousandfold",
     rounds: 200,
     write: (frames, round) => {
-      // One field of 4 kB enters the table of HPACK, and is then named by one byte, ten thousand times.
+      // One field of 4 kB enters the HPACK table; then single bytes refer to it ten thousand times.
       const block = new Uint8Array(14_000).fill(0x80 | 62);
       if (round === 0) frames.request(1, [["x-large", "v".repeat(3900)]]);
       frames.frame(http2FrameTypes.headers, frameFlags.endHeaders, round * 2 + 3, block);
@@ -150,14 +150,14 @@ const attacks: readonly Attack[] = [
     isBorne: true,
   },
   {
-    name: "nothing of HTTP/2",
+    name: "bytes that are not HTTP/2",
     code: http2Codes.frameSizeError,
     rounds: 50,
     write: (frames) => frames.raw(new Uint8Array(10_000).fill(0x47)),
   },
 ];
 
-/** What the server said at its end: the code of its farewell. */
+/** The error code in the server's GOAWAY. */
 async function attack(
   conn: Conn,
   asking: Asking,
@@ -186,10 +186,10 @@ async function attack(
       await conn.write(frames.take());
     }
   } catch (error) {
-    // The server has gone.
+    // The server has closed the connection.
     assert.ok(error instanceof PosternError, String(error));
   }
-  if (!isBorne) await eventually("the server has ended it", () => hasEnded);
+  if (!isBorne) await eventually("the server has closed the connection", () => hasEnded);
   conn.abort();
   await reading;
   return code;
@@ -198,7 +198,7 @@ async function attack(
 interface Flooded extends Asking {
   readonly name: string;
   readonly connect: (lab: KonnectivityLab, server: OurServer) => Promise<Conn>;
-  /** Whether what the server says at its end may be lost: over TCP, a reset overtakes what is unread. */
+  /** Whether the server's GOAWAY may get lost: over TCP, a reset overtakes unread data. */
   readonly mayBeLost: boolean;
 }
 
@@ -211,7 +211,7 @@ const floodedFrontends: readonly Flooded[] = [
     mayBeLost: false,
   },
   {
-    name: "the port for agents, by who has an agent's certificate,",
+    name: "the port for agents, with an agent's certificate,",
     connect: (lab, server) => secured(server.agents, { ca: lab.ca("agent"), ...lab.pair("agent", "client") }),
     path: konnectivityAgentPath,
     metadata: [["agentid", "attacker"]],
@@ -221,7 +221,7 @@ const floodedFrontends: readonly Flooded[] = [
 
 for (const { name, connect, mayBeLost, ...asking } of floodedFrontends) {
   peerTest(
-    `floods, overflows and bombs at ${name} end the connection they come on and no other, and take no memory`,
+    `floods, overflows and bombs at ${name} end only their own connection and use no memory`,
     konnectivityPeers,
     async (paths, context) => {
       await using lab = await KonnectivityLab.create(paths);
@@ -231,7 +231,7 @@ for (const { name, connect, mayBeLost, ...asking } of floodedFrontends) {
       await eventually("an agent has joined", () => server.known.isReady);
       await using client = konnectivityClient(lab, bySocket, server.front);
       const dial = () => client.dial({ host: "127.0.0.1", port: page }, { signal });
-      // Open through all attacks, and used after them.
+      // Stays open during all attacks, and is used afterwards.
       await using held = await dial();
       const request = new TextEncoder().encode("GET /success HTTP/1.0\r\nHost: a\r\n\r\n");
       for (const each of attacks) {
@@ -239,7 +239,7 @@ for (const { name, connect, mayBeLost, ...asking } of floodedFrontends) {
           const before = Deno.memoryUsage().rss;
           const code = await attack(await connect(lab, server), asking, each);
           if (code !== undefined || !mayBeLost) assert.equal(code, each.code);
-          await eventually("the attacker is no agent", () => server.known.size === 1);
+          await eventually("the attacker is not an agent", () => server.known.size === 1);
           const grown = Deno.memoryUsage().rss - before;
           assert.ok(grown < 150e6, `${Math.round(grown / 1e6)} MB were taken`);
           await using conn = await dial();

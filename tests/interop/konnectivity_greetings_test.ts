@@ -7,7 +7,7 @@ import { TargetServer } from "../support/target_server.ts";
 
 const greeting = "220 mail.example ESMTP ready\r\n";
 
-/** Everything that a CONNECT frontend says, up to the end of the greeting. */
+/** Everything that a CONNECT frontend sends, up to the end of the greeting. */
 async function greeted(path: string, port: number): Promise<string> {
   using conn = await Deno.connect({ transport: "unix", path });
   await conn.write(new TextEncoder().encode(`CONNECT 127.0.0.1:${port} HTTP/1.1\r\nHost: a\r\n\r\n`));
@@ -23,7 +23,7 @@ async function greeted(path: string, port: number): Promise<string> {
 
 for (const whose of ["Go", "postern"] as const) {
   peerTest(
-    `a target that speaks first is heard behind the 200 of postern's server, 400 times: ${whose} agent`,
+    `a target that speaks first arrives after the 200 of postern's server, 400 times: ${whose} agent`,
     konnectivityPeers,
     async (paths) => {
       await using lab = await KonnectivityLab.create(paths);

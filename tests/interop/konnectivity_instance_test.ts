@@ -5,7 +5,7 @@ import { peerTest } from "../support/peers.ts";
 import { Household } from "../support/postern_process.ts";
 import { RawClient, socks5Asking } from "../support/raw_client.ts";
 
-/** From source a door may use sockets in its own runtime directory. */
+/** When run from source, an instance may use sockets in its own runtime directory. */
 async function socketsOf(home: Household): Promise<string> {
   const directory = `${home.directory}/run/postern`;
   await Deno.mkdir(directory, { recursive: true, mode: 0o700 });
@@ -15,7 +15,7 @@ async function socketsOf(home: Household): Promise<string> {
 
 for (const frontend of frontends) {
   peerTest(
-    `a door leads through a Go server and a Go agent: ${frontend.name}`,
+    `an instance connects through a Go server and a Go agent: ${frontend.name}`,
     [...konnectivityPeers, "curl"],
     async (paths) => {
       await using lab = await KonnectivityLab.create(paths);
@@ -51,7 +51,7 @@ for (const frontend of frontends) {
 }
 
 peerTest(
-  "bytes that come ahead of the 200 of a Go server stay in their order (a target that speaks first, many times)",
+  "bytes that precede the 200 of a Go server keep their order (a target that speaks first, many times)",
   konnectivityPeers,
   async (paths) => {
     await using lab = await KonnectivityLab.create(paths);
@@ -65,7 +65,7 @@ peerTest(
     const held: Promise<void>[] = [];
     const greeted = (async () => {
       for await (const conn of greeter) {
-        // Speaks first, and then listens until its client leaves.
+        // Sends first, then listens until its client disconnects.
         await conn.write(new TextEncoder().encode(greeting)).catch(() => {});
         held.push(conn.readable.pipeTo(new WritableStream()).catch(() => {}));
       }

@@ -20,7 +20,7 @@ const dials = isLongRun() ? 100 : 10;
 const whose = ["postern", "Go"] as const;
 type Whose = typeof whose[number];
 
-/** Starts a server and an agent of it, and gives where clients go once the agent has joined. */
+/** Starts a server and an agent, and returns the frontend once the agent has joined. */
 async function bringUp(
   lab: KonnectivityLab,
   frontend: Frontend,
@@ -40,7 +40,7 @@ async function fetchPage(transport: Transport, port: number): Promise<string> {
   return new TextDecoder().decode(await readAll(conn));
 }
 
-/** Bytes both ways, more than any window has, and the end. */
+/** Sends more bytes than any window in both directions, then closes. */
 async function echoMuch(transport: Transport): Promise<void> {
   using listener = Deno.listen({ hostname: "127.0.0.1", port: 0 });
   const echoing = listener.accept().then((conn) => conn.readable.pipeTo(conn.writable)).catch(() => {});
@@ -51,7 +51,7 @@ async function echoMuch(transport: Transport): Promise<void> {
   const sending = conn.write(sent);
   const received = new Uint8Array(sent.length);
   for (let at = 0; at < received.length;) {
-    at += await conn.read(received.subarray(at)) ?? assert.fail("it ended");
+    at += await conn.read(received.subarray(at)) ?? assert.fail("the connection ended");
   }
   await sending;
   assert.ok(Buffer.from(received).equals(sent));

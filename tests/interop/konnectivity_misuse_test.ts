@@ -17,11 +17,11 @@ interface Place extends AsyncDisposable {
   readonly lab: KonnectivityLab;
   readonly server: OurServer;
   readonly page: number;
-  /** Whether a client that behaves is served. */
+  /** Whether a well-behaved client still works. */
   untouched(): Promise<void>;
 }
 
-/** A server with an agent, and a page behind both. */
+/** A server with an agent, and a page that the agent reaches. */
 async function openPlace(paths: Parameters<typeof KonnectivityLab.create>[0]): Promise<Place> {
   await using stack = new AsyncDisposableStack();
   const lab = stack.use(await KonnectivityLab.create(paths));
@@ -65,7 +65,7 @@ async function fetchPage(stream: PacketStream, connectId: bigint): Promise<strin
 }
 
 peerTest(
-  "checks 9 and 10: strangers, expired and no certificates, both ports: no stream is served",
+  "checks 9 and 10: unknown, expired and missing certificates on both ports: no stream works",
   konnectivityPeers,
   async (paths) => {
     await using lab = await KonnectivityLab.create(paths);
@@ -82,7 +82,7 @@ peerTest(
         none: {},
       };
       for (const [name, pair] of Object.entries(wrong)) {
-        // With TLS 1.3 a client hears of its refusal after its own part is done.
+        // With TLS 1.3 a client learns of the refusal after its own handshake is done.
         const refused = (async () => {
           const conn = await secured(port, { ca, ...pair });
           await using peer = new RawPeer(conn);
@@ -100,14 +100,14 @@ peerTest(
 );
 
 peerTest(
-  "checks 21 to 24: a client that does not keep to the protocol gets an answer, and others are served",
+  "checks 21 to 24: a client that violates the protocol gets a response, and others work",
   konnectivityPeers,
   async (paths, context) => {
     await using place = await openPlace(paths);
     await using peer = await RawPeer.atFront(place.server);
     const data = Uint8Array.of(1, 2, 3);
 
-    await context.step("check 22: DATA before a dial is answered with a close and an error", async () => {
+    await context.step("check 22: DATA before a dial gets a close and an error", async () => {
       const stream = await peer.proxy();
       await stream.send({ type: "data", connectId: 0n, error: "", data });
       const { error } = await nextPacket(stream, "closeResponse");
@@ -115,7 +115,7 @@ peerTest(
       stream.grpc.exchange.reset();
     });
 
-    await context.step("unknown ids are answered, and the connection beside them goes on", async () => {
+    await context.step("unknown ids get a response, and the connection next to them survives", async () => {
       const stream = await peer.proxy();
       const connectId = await dial(stream, place.page, 7n);
       await stream.send({ type: "data", connectId: connectId + 99n, error: "", data });
@@ -159,13 +159,13 @@ peerTest(
 );
 
 peerTest(
-  "check 24: an agent of postern dials tcp only, whatever its server asks",
+  "check 24: an agent of postern dials only tcp, whatever its server requests",
   konnectivityPeers,
   async (paths) => {
     await using lab = await KonnectivityLab.create(paths);
     const server = await lab.goServer(bySocket);
     await using agent = new OurAgent(lab, server);
-    await eventually("it has joined", () => agent.agent.isReady);
+    await eventually("the agent has joined", () => agent.agent.isReady);
     await using peer = await RawPeer.atFront(server);
     for (const protocol of ["udp", "unix"]) {
       const stream = await peer.proxy();
@@ -182,23 +182,23 @@ peerTest(
   async (paths) => {
     await using place = await openPlace(paths);
     await using peer = await RawPeer.atFront(place.server);
-    const beside = await peer.proxy();
-    const connectId = await dial(beside, place.page, 1n);
+    const other = await peer.proxy();
+    const connectId = await dial(other, place.page, 1n);
     const stream = await peer.proxy();
     const large = stream.send({ type: "data", connectId: 1n, error: "", data: new Uint8Array(5_000_000) });
-    // The server says why before all of it has come.
+    // The server responds before the whole message has arrived.
     const written = large.catch(() => {});
     assert.equal(await stream.receive().catch(() => undefined), undefined);
     assert.equal((await stream.grpc.status()).code, 8);
     stream.grpc.exchange.reset();
     await written;
-    assert.match(await fetchPage(beside, connectId), /success/);
+    assert.match(await fetchPage(other, connectId), /success/);
     await place.untouched();
   },
 );
 
 peerTest(
-  "check 34: clients that vanish at each step leave neither a dial nor a connection",
+  "check 34: clients that vanish at any step leave no dial and no connection",
   konnectivityPeers,
   async (paths) => {
     await using place = await openPlace(paths);
@@ -234,31 +234,31 @@ peerTest(
 );
 
 peerTest(
-  "agents that answer nothing, twice, or late: the dial ends, and nothing is left of it",
+  "if an agent answers never, twice or late, the dial ends completely",
   konnectivityPeers,
   async (paths) => {
     await using lab = await KonnectivityLab.create(paths);
     await using server = new OurServer(lab, bySocket, { dialTimeout: 300 });
     await using peer = await RawPeer.atAgents(lab, server);
     const agent = await peer.join("strange");
-    await eventually("it has joined", () => server.known.isReady);
+    await eventually("the agent has joined", () => server.known.isReady);
     await using client = konnectivityClient(lab, bySocket, server.front);
     const target = { host: "127.0.0.1", port: 9 };
     const [link] = server.known.links;
     assert.ok(link);
 
-    // Nothing: the dial ends in time, and is taken back.
+    // Never: the dial times out and is canceled.
     await assert.rejects(client.dial(target, { signal }), { code: "timeout" });
     const { random } = await nextPacket(agent, "dialRequest");
     assert.equal((await nextPacket(agent, "closeDial")).random, random);
     assert.equal(link.dialer.pending, 0);
 
-    // Late: what it has made by then is closed again.
+    // Late: the connection made until then is closed.
     await agent.send({ type: "dialResponse", error: "", connectId: 41n, random });
     assert.equal((await nextPacket(agent, "closeRequest")).connectId, 41n);
     assert.equal(link.dialer.tunnels, 0);
 
-    // Twice: the first one counts.
+    // Twice: the first response counts.
     const dialed = client.dial(target, { signal });
     const asked = await nextPacket(agent, "dialRequest");
     for (const connectId of [42n, 43n]) {

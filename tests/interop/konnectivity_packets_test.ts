@@ -6,12 +6,12 @@ import { fromHex, toHex } from "../support/hex.ts";
 import { runPeer } from "../support/peer_program.ts";
 import { peerTest } from "../support/peers.ts";
 
-// Every law is tried on one run's inputs at once: the program reads lines, and starting it for each would take long.
+// Each law is tested with all inputs of one run, because starting the program for each input would take long.
 
 type Known = Exclude<Packet, { type: "unknown" }>;
 type Upstream = Exclude<Known, { type: "window" | "end" }>;
 
-/** What the program that protoc's code is in says of one line. */
+/** The output for one line of the program with protoc's code. */
 interface Answer {
   readonly packet?: { readonly type: string | number; readonly [content: string]: unknown };
   readonly hex: string;
@@ -46,10 +46,10 @@ const ours: fc.Arbitrary<Known> = fc.oneof(
 );
 
 peerTest(
-  "Packets mean the same to protoc's code as to ours",
+  "Packets have the same meaning for protoc's code and for ours",
   ["konn_packets"],
   async ({ konn_packets }, t) => {
-    await t.step("what we write it reads as that packet, and would write with the same bytes", async () => {
+    await t.step("it decodes our packets and encodes them to the same bytes", async () => {
       const packets = sampled(upstream);
       const written = packets.map((packet) => toHex(encodePacket(packet)));
       const answers = await ask(konn_packets, written);
@@ -58,7 +58,7 @@ peerTest(
       }
     });
 
-    await t.step("what it writes we read as that packet", async () => {
+    await t.step("we decode its packets", async () => {
       const packets = sampled(upstream);
       const answers = await ask(konn_packets, packets.map((packet) => JSON.stringify(jsonOf(packet))));
       for (const [at, packet] of packets.entries()) {
@@ -68,7 +68,7 @@ peerTest(
     });
 
     await t.step(
-      "packets of ours alone pass through it whole, as something that it does not know",
+      "our additional packets pass through it as unknown fields",
       async () => {
         const packets = sampled(ours);
         const written = packets.map((packet) => toHex(encodePacket(packet)));
@@ -81,14 +81,15 @@ peerTest(
       },
     );
 
-    await t.step("any row of fields is the same packet to both, or none to either", async () => {
+    await t.step("both accept the same packet from any sequence of fields, or both reject it", async () => {
       const inputs = [...sampled(fields), ...sampled(spoiled), ...sampled(junk)];
       const answers = await ask(konn_packets, inputs.map(toHex));
       let read = 0, refused = 0;
       for (const [at, input] of inputs.entries()) {
         const { packet, error } = answers[at] ?? { hex: "" };
         const said = decoded(input);
-        // Text that is none is shown as well as it can be; groups, which nobody has written for ten years, are refused.
+        // Invalid text is shown as well as possible; groups, which have been obsolete for ten years, are
+        // rejected.
         if (
           error?.includes("invalid UTF-8") || (typeof said === "string" && /has the type [34]/.test(said))
         ) continue;
@@ -108,7 +109,9 @@ peerTest(
   },
 );
 
-/** Rows of fields as nobody writes them: in any order, twice, of another kind, unknown, of several packets at once. */
+/**
+ * Unusual sequences of fields: reordered, repeated, of wrong types, unknown, from several packets at once.
+ */
 const fields = fc.array(
   fc.oneof(
     fc.tuple(fc.constant(1), fc.oneof(id, fc.nat({ max: 7 }).map(BigInt))).map(([n, value]) =>
@@ -121,7 +124,7 @@ const fields = fc.array(
   { maxLength: 6 },
 ).map(joined);
 
-/** Packets with a byte changed, or cut. */
+/** Packets with a changed byte, or truncated. */
 const spoiled = fc.tuple(upstream, fc.nat(), fc.nat({ max: 255 }), fc.boolean()).map(
   ([packet, at, value, isCut]) => {
     const whole = encodePacket(packet);
@@ -195,7 +198,7 @@ function decoded(input: Uint8Array<ArrayBuffer>): Packet | string {
   }
 }
 
-/** A packet as protobuf has it in JSON. */
+/** A packet in protobuf's JSON form. */
 function jsonOf(packet: Packet): Answer["packet"] {
   switch (packet.type) {
     case "dialRequest": {
@@ -229,13 +232,13 @@ function jsonOf(packet: Packet): Answer["packet"] {
   }
 }
 
-/** The number of a packet that protoc's code has no name for. */
+/** The number of a packet that protoc's code does not name. */
 function numberOf(packet: Packet): { type: string | number } {
   if (packet.type === "unknown") return { type: Number(packet.number) };
   return { type: packet.type === "window" ? 1001 : packet.type === "end" ? 1002 : packet.type };
 }
 
-/** What a packet's type says is in it, whatever else is: one content missing is one that is empty. */
+/** The content that a packet's type implies; missing content counts as empty. */
 function contentOf(packet: Answer["packet"]): Answer["packet"] {
   const { type } = packet ?? { type: "" };
   if (typeof type === "number") return { type };

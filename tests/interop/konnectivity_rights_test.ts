@@ -10,11 +10,11 @@ import { assertJustEnough, Audit, rightsOf } from "../support/rights.ts";
 const namespace = "konnectivity-agent";
 
 peerTest(
-  "The rights of the Konnectivity manifests are enough, and none is more than is used",
+  "The rights of the Konnectivity manifests are sufficient and all used",
   ["kubectl", "kubernetes", "curl"],
   async ({ kubectl, kubernetes, curl }, t) => {
     await using audit = await Audit.create();
-    // An API server that streams its lists is never asked for one; the others are.
+    // An API server that streams lists gets no list requests; other API servers do.
     const apiOptions = [...audit.apiOptions, "--feature-gates=WatchList=false"];
     await using cluster = await KubeCluster.start(kubernetes, { apiOptions });
     await using home = await Household.open();
@@ -30,7 +30,7 @@ peerTest(
     await using manifests = await Manifests.create(kubectl, { guest });
     const certs = `${manifests.directory}/konnectivity/examples/servers/certs`;
 
-    await t.step("of the sidecar", async () => {
+    await t.step("rights of the sidecar", async () => {
       const objects = await manifests.render("konnectivity/sidecar-rights");
       await cluster.apply(...objects, service({ name: "catalog", ports: [{ port: 80 }] }));
       const sidecar = home.start([
@@ -46,7 +46,7 @@ peerTest(
         `--kubeconfig=${await kubeconfigOf("konnectivity-sidecar")}`,
       ]);
       const address = await sidecar.address();
-      // There is no server: what the name means is known before one is asked.
+      // There is no server: the name is resolved before the request.
       const { stderr } = await runPeer(curl, [
         "-sS",
         "-x",
@@ -61,7 +61,7 @@ peerTest(
       assertJustEnough(rightsOf(objects, account), await audit.asked(account));
     });
 
-    await t.step("of servers and agents, with tokens", async () => {
+    await t.step("rights of servers and agents, with tokens", async () => {
       const withTokens = async (name: string, side: string) =>
         await manifests.render(
           await manifests.write(
@@ -89,7 +89,7 @@ peerTest(
         await server.ready;
         return server;
       };
-      // One that was killed left its Lease, which it takes up again.
+      // A killed server left its Lease, which it takes over again.
       const killed = await startServer();
       await untilLeases(cluster, ["konnectivity-proxy-server-server-0"]);
       killed.kill("SIGKILL");
@@ -107,7 +107,7 @@ peerTest(
       });
       await Deno.writeTextFile(`${directory}/token`, await tokenFor(cluster, "konnectivity-agent"));
       const agent = home.start(agentArguments);
-      await eventually("the agent is at the server", async () => {
+      await eventually("the agent has connected to the server", async () => {
         const { stdout } = await runPeer(curl, ["-s", `http://127.0.0.1:${healthPort}/readyz`]);
         return stdout.trim() === "ok";
       }, 20_000).catch((error) => {
@@ -124,7 +124,7 @@ peerTest(
   },
 );
 
-/** What a server left that is gone for years. */
+/** The Lease of a server that disappeared years ago. */
 const goneServer = {
   apiVersion: "coordination.k8s.io/v1",
   kind: "Lease",
@@ -132,7 +132,7 @@ const goneServer = {
   spec: { holderIdentity: "gone", leaseDurationSeconds: 30, renewTime: "2020-01-02T03:04:05.000000Z" },
 };
 
-/** The command line of a manifest with its Secrets in a directory, and ports and more of our own. */
+/** The command line in a manifest, with its Secrets in a directory, other ports and further flags. */
 async function localArguments(
   objects: readonly KubeObject[],
   directory: string,

@@ -8,13 +8,13 @@ const frontend = { mode: "grpc", isSocket: false } as const;
 const meansLoopback = ["127.1", "0x7f000001", "0177.0.0.1", "127.0.0.1.", "0.0.0.0", "0"];
 
 peerTest(
-  "a Konnectivity server asks its agent for an address in its canonical form, and refuses what is none",
+  "a Konnectivity server sends its agent an address in canonical form, and rejects an invalid one",
   konnectivityPeers,
   async (paths) => {
     await using lab = await KonnectivityLab.create(paths);
     await using household = await Household.open();
     const [port, server] = await Promise.all([lab.page(), serverCommand(household, lab)]);
-    // Go resolves none of these spellings by itself.
+    // Go itself resolves none of these spellings.
     await lab.goAgent(server);
     await untilReady(server.health);
     for (const host of meansLoopback) {
@@ -22,7 +22,7 @@ peerTest(
       assert.match(said, /success test page/, host);
     }
     const { said } = await fetched(lab, { port: server.front }, "127.0.0.256", port);
-    assert.match(said, /"127\.0\.0\.256:[0-9]+" as HOST:PORT: it ends in a number/);
+    assert.match(said, /"127\.0\.0\.256:[0-9]+" as HOST:PORT: the host ends in a number/);
     const { cert, key } = lab.pair("frontend", "client");
     const { stdout, stderr } = await household.run([
       ...["konnectivity", "dial", "--proxy-host=127.0.0.1", `--proxy-port=${server.front}`],
@@ -34,7 +34,7 @@ peerTest(
 );
 
 peerTest(
-  "a Konnectivity agent allows and dials an address in every spelling for what it means",
+  "a Konnectivity agent understands every spelling of an address for its allow list and dials",
   konnectivityPeers,
   async (paths) => {
     await using lab = await KonnectivityLab.create(paths);
@@ -46,13 +46,13 @@ peerTest(
     for (const host of meansLoopback) {
       assert.match((await fetched(lab, server.front, host, port)).said, /success test page/, host);
     }
-    assert.match((await fetched(lab, server.front, "127.0.0.256", port)).said, /it ends in a number/);
+    assert.match((await fetched(lab, server.front, "127.0.0.256", port)).said, /the host ends in a number/);
     await agent.program.says(/target=127\.0\.0\.1:/);
     assert.doesNotMatch(agent.program.stderr, /target=(?!127\.0\.0\.1:|0\.0\.0\.0:)/);
   },
 );
 
-/** Has Go's client fetch the page of a port. */
+/** Fetches the page of a port with Go's client. */
 async function fetched(
   lab: KonnectivityLab,
   front: { readonly port: number } | { readonly path: string },

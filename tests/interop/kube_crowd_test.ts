@@ -13,7 +13,7 @@ const { signal } = new AbortController();
 const { clock, files, network, process } = createWorld({ main: import.meta.url, flags: [] });
 const megabyte = 1_000_000;
 
-// Ten thousand take minutes to make: the nightly run measures, the others look that all is there.
+// Creating ten thousand takes minutes: the nightly run measures, the others check that it works.
 const services = isLongRun() ? 10_000 : 600;
 const namespaces = 20;
 
@@ -53,7 +53,7 @@ peerTest(
         }
         const each = lookTime(view);
         assert.equal(found, most);
-        // Two watches, and no list for what was looked up.
+        // Two watches, and no list for the lookups.
         assert.equal(client.status().requests, 2);
         console.log(
           `${scope ?? "all"}: ${ms.toFixed(0)} ms, ${(bytes / megabyte).toFixed(0)} MB, ${
@@ -69,7 +69,10 @@ peerTest(
   },
 );
 
-/** What a look at a Service, its address and its endpoints takes, in µs: the best of some rounds, on a busy machine too. */
+/**
+ * The duration of looking up a Service, its address and its endpoints, in µs: the best of several rounds, for
+ * a busy machine.
+ */
 function lookTime(view: KubeView): number {
   const names = [...view.services("crowd-3")].map(({ name }) => name);
   const rounds = Array.from({ length: 20 }, () => {

@@ -2,9 +2,9 @@ import assert from "node:assert/strict";
 import { KubeHome } from "../support/kube_instance.ts";
 import { peerTest } from "../support/peers.ts";
 
-// What `doctor` and `test` say of clusters that are there, that are not, and that do not let us in.
+// The output of `doctor` and `test` for clusters that work, are missing, or refuse us.
 
-peerTest("doctor and test tell how the clusters are", ["kubernetes", "curl"], async (peers, t) => {
+peerTest("doctor and test report the state of the clusters", ["kubernetes", "curl"], async (peers, t) => {
   await using kube = await KubeHome.open(peers);
   const { cluster, home } = kube;
   const stranger = await cluster.writeKubeconfig({ name: "stranger", token: "no-secret-of-theirs" });
@@ -15,10 +15,10 @@ transports:
   stranger: { kubernetes: { kubeconfig: ${stranger} } }
 routes: [{ to: .svc, via: lab }]
 `);
-  // A program that cannot reach a cluster fails here, and is asked nothing more.
+  // If the program cannot reach the cluster, fail here before the other steps.
   const first = await home.run(["test", "lab"]);
   assert.equal(first.code, 0, first.stdout + first.stderr);
-  await t.step("test asks each API server, and goes on behind one that fails", async () => {
+  await t.step("test checks each API server, also after a failed one", async () => {
     const { code, stdout, stderr } = await home.run(["test"]);
     assert.equal(code, 7);
     assert.match(stdout, /^ok +lab /m);
@@ -27,14 +27,14 @@ routes: [{ to: .svc, via: lab }]
     assert.match(stderr, /1 ok, 2 failed, 0 skipped/);
     assert.doesNotMatch(stdout + stderr, /no-secret-of-theirs|token-of-/);
   });
-  await t.step("doctor reads the kubeconfigs and asks nobody", async () => {
+  await t.step("doctor reads the kubeconfigs without network requests", async () => {
     const { code, stdout } = await home.run(["doctor"]);
     assert.equal(code, 7);
     assert.match(stdout, /^ok +transport "lab": context lab of /m);
     assert.match(stdout, /^failed +transport "none": Cannot read ".*\/none": no such file or directory$/m);
     assert.match(stdout, /^ok +transport "stranger": /m);
   });
-  await t.step("an API server that is away is named", async () => {
+  await t.step("an unreachable API server is named", async () => {
     await cluster.stopApi();
     const { code, stdout } = await home.run(["test", "lab"]);
     assert.equal(code, 7);

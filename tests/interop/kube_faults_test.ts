@@ -7,9 +7,9 @@ import { peerTest } from "../support/peers.ts";
 import { RawClient } from "../support/raw_client.ts";
 import { echoServer } from "../support/target_server.ts";
 
-// A node that falls silent, and a token that is taken back, by the real program before a real cluster.
+// A silent node and a revoked token, with the real program and a real cluster.
 
-peerTest("a node that falls silent ends what goes there", ["kubernetes", "curl"], async (peers, t) => {
+peerTest("a node that falls silent ends its connections", ["kubernetes", "curl"], async (peers, t) => {
   await using kube = await KubeHome.open(peers);
   const { cluster, home } = kube;
   await using web = new NamedServer("web");
@@ -40,11 +40,11 @@ peerTest("a node that falls silent ends what goes there", ["kubernetes", "curl"]
   assert.match(await client.takeUntil("\r\n\r\n"), /^HTTP\/1.1 200 /);
   await client.send("before");
   assert.equal(new TextDecoder().decode(await client.take(6)), "before");
-  await t.step("its clients are dropped, and the log says why", async () => {
+  await t.step("its clients are disconnected, and the log contains the reason", async () => {
     cluster.signalNode("SIGSTOP");
     try {
       await client.send("into the dark");
-      // Deno's sockets cannot be told to reset, so what it looks like depends on what was under way.
+      // Deno's sockets cannot send a reset, so the client sees a different end depending on the moment.
       assert.equal(await client.restText(), "");
     } finally {
       cluster.signalNode("SIGCONT");
@@ -52,14 +52,14 @@ peerTest("a node that falls silent ends what goes there", ["kubernetes", "curl"]
     await instance.says(/kubernetes\.session_broken .*cluster=lab .*pod=default\/web/);
     await instance.says(/conn\.done .*target=web:7 .*outcome=target_gone/);
   });
-  await t.step("the session is counted as broken, and another one takes its place", async () => {
+  await t.step("the session counts as broken, and another one replaces it", async () => {
     assert.equal(await broken(), 1);
     await kube.begins(instance, "http://web/", "web");
   });
 });
 
 peerTest(
-  "a token that is taken back is replaced, or missed",
+  "a revoked token is replaced or reported",
   ["kubernetes", "curl"],
   async (peers, t) => {
     await using kube = await KubeHome.open(peers);
@@ -82,14 +82,14 @@ peerTest(
     const token = await cluster.serviceAccountToken("default", "robot");
     const kubeconfig = await cluster.writeKubeconfig({ user: { token } });
     await using instance = await home.instance(["--kubernetes", "--kubeconfig", kubeconfig]);
-    // A role is known a moment after it was made; a program that cannot reach any cluster gives up here.
+    // A role takes effect after a moment; if the program cannot reach any cluster, fail here.
     await kube.begins(instance, "http://one/", "web");
-    // Whoever is made again is somebody else: what the first one was given is worth nothing.
+    // A recreated service account is a different identity: tokens of the first one are invalid.
     await cluster.remove(robot);
     await cluster.apply(robot);
     await eventuallyInCluster("the token is refused", async () => !await cluster.knows(token));
-    await t.step("while there is no other one, a client is told of the cluster and the sign-in", async () => {
-      // A pod that no session leads to yet: that one has to be asked for.
+    await t.step("without another token, the client gets the cluster and the sign-in problem", async () => {
+      // No session exists for this pod, so it needs a request.
       const proxy = ["--proxytunnel", "--proxy", `http://${await instance.address()}`, "-D", "-"];
       const { body, said } = await kube.fetch(instance, "http://two/", ...proxy);
       assert.match(
@@ -98,10 +98,10 @@ peerTest(
         said,
       );
     });
-    await t.step("what goes over a session that is there goes on", async () => {
+    await t.step("an existing session continues", async () => {
       await kube.begins(instance, "http://one/", "web");
     });
-    await t.step("one that was written meanwhile is taken when the old one is refused", async () => {
+    await t.step("a token that was written meanwhile is used when the old one is rejected", async () => {
       await cluster.writeKubeconfig({
         user: { token: await cluster.serviceAccountToken("default", "robot") },
       });

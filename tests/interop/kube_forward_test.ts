@@ -7,9 +7,9 @@ import type { Instance } from "../support/postern_process.ts";
 import { RawClient } from "../support/raw_client.ts";
 import { TargetServer } from "../support/target_server.ts";
 
-// What happens on forwards, by the real program, a real API server and the streaming code of the real kubelet.
+// Forwards with the real program, a real API server and the streaming code of the real kubelet.
 
-/** A client that is connected to a Service through the door; `early` goes along with the request. */
+/** A client connected to a Service through the instance; `early` is sent together with the request. */
 async function connected(instance: Instance, target: string, early = ""): Promise<RawClient> {
   const client = await RawClient.connect(await instance.address());
   await client.send(`CONNECT ${target} HTTP/1.1\r\nHost: ${target}\r\n\r\n${early}`);
@@ -17,7 +17,7 @@ async function connected(instance: Instance, target: string, early = ""): Promis
   return client;
 }
 
-/** Answers with what it got and how much that was, once its client has ended its direction. */
+/** Answers with the data it got and its length, once the client has half-closed. */
 function countingServer(): TargetServer {
   return new TargetServer(async (client) => {
     let count = 0;
@@ -28,7 +28,7 @@ function countingServer(): TargetServer {
 
 for (const [linger, halfClose] of [["none", "pass"], ["containerd", "hold"]] as const) {
   peerTest(
-    `forwards keep what a client says, with halfClose: ${halfClose}`,
+    `forwards keep the client's data, with halfClose: ${halfClose}`,
     ["kubernetes", "curl"],
     async (peers, t) => {
       await using kube = await KubeHome.open(peers, { linger });
@@ -37,7 +37,7 @@ for (const [linger, halfClose] of [["none", "pass"], ["containerd", "hold"]] as 
       await using echo = new TargetServer(async (client) => {
         for (let bytes = await client.some(); bytes; bytes = await client.some()) await client.send(bytes);
       });
-      // It answers a question and goes on only when its client has heard that.
+      // Answers a question, and continues only after the client has received the answer.
       await using asking = new TargetServer(async (client) => {
         await client.takeUntil("\n");
         await client.send("answer\n");
@@ -66,7 +66,7 @@ routes: [{ to: .svc, via: lab }]
       const target = "all.default.svc";
       if (halfClose === "pass") {
         await t.step(
-          "early bytes, and an answer after the client has ended its direction",
+          "early bytes, and a response after the client's half-close",
           async () => {
             using client = await connected(instance, `${target}:1`, "x".repeat(200));
             await client.end();
@@ -74,13 +74,13 @@ routes: [{ to: .svc, via: lab }]
           },
         );
       } else {
-        await t.step("an answer that comes later than the runtime would wait", async () => {
+        await t.step("a response that is later than the runtime's timeout", async () => {
           using client = await connected(instance, `${target}:3`, "question\n");
           await client.end();
           assert.equal(await client.restText(), "answer\n");
         });
       }
-      await t.step("much of it, both ways", async () => {
+      await t.step("large data in both directions", async () => {
         using client = await connected(instance, `${target}:2`);
         const bytes = patternBytes(4 << 20, 3);
         const [, back] = await Promise.all([client.send(bytes), client.take(bytes.length)]);

@@ -5,9 +5,9 @@ import { eventuallyInCluster } from "../support/kube_processes.ts";
 import { isLongRun } from "../support/long_runs.ts";
 import { peerTest } from "../support/peers.ts";
 
-// What a door does when pods, the API server, credentials and the machine itself come and go.
+// An instance while pods, the API server, credentials and the machine itself come and go.
 
-peerTest("a door into a cluster outlives what happens to it", ["kubernetes", "curl"], async (peers, t) => {
+peerTest("an instance with a cluster survives changes in it", ["kubernetes", "curl"], async (peers, t) => {
   await using kube = await KubeHome.open(peers);
   const { cluster, home } = kube;
   await using one = new NamedServer("one");
@@ -22,7 +22,7 @@ peerTest("a door into a cluster outlives what happens to it", ["kubernetes", "cu
   await cluster.apply(
     replica("web-1", one.address),
     service({ name: "web", selector: { app: "web" }, ports: [{ name: "http", port: 80 }] }),
-    // Nothing listens on any port of these.
+    // No process listens on any port of these.
     ...["deaf-1", "deaf-2"].map((name) => pod({ name, labels: { app: "half" }, ports: { http: 80 } })),
     pod({ name: "hears", labels: { app: "half" }, ports: { http: 80 }, targets: { 80: two.address } }),
     service({ name: "half", selector: { app: "half" }, ports: [{ name: "http", port: 80 }] }),
@@ -41,20 +41,20 @@ peerTest("a door into a cluster outlives what happens to it", ["kubernetes", "cu
   const works = async (expected: string) =>
     await eventuallyInCluster(`web answers ${expected}`, async () => await body("http://web/") === expected);
 
-  await t.step("a pod that refuses is followed by another one", async () => {
+  await t.step("after a refusal, another pod is tried", async () => {
     for (let left = 20; left > 0; left--) assert.equal(await body("http://half/"), "two");
     await instance.says(/kubernetes\.retried .*failed=default\/deaf-[12] next=default\//);
   });
-  await t.step("a pod that is gone is not chosen again", async () => {
+  await t.step("a removed pod is not chosen again", async () => {
     await cluster.apply(replica("web-2", two.address));
     await cluster.untilReady("default", "web", 2);
-    // The door has heard of the new one too.
+    // The instance knows the new pod too.
     await works("two");
     await cluster.remove(replica("web-1", undefined));
-    // At once, though the watch may be behind: what has vanished is followed by another one.
+    // Immediate, although the watch may lag: a vanished pod is replaced by another one.
     for (let left = 5; left > 0; left--) assert.equal(await body("http://web/"), "two");
   });
-  await t.step("credentials that have changed are read again", async () => {
+  await t.step("changed credentials are read again", async () => {
     const account = await cluster.serviceAccountToken("default", "default");
     await cluster.allow("default:default", undefined, [
       {
@@ -67,7 +67,7 @@ peerTest("a door into a cluster outlives what happens to it", ["kubernetes", "cu
     await Deno.writeTextFile(token, account);
     assert.equal(await body("http://web/"), "two");
   });
-  await t.step("an API server that comes back", async () => {
+  await t.step("an API server that restarts", async () => {
     await cluster.stopApi();
     await cluster.startApi();
     await works("two");
@@ -81,7 +81,7 @@ peerTest("a door into a cluster outlives what happens to it", ["kubernetes", "cu
     await works("two");
   });
   const sleep = isLongRun() ? 70 : 3;
-  await t.step(`${sleep} s of sleep, in which the API server was another one`, async () => {
+  await t.step(`${sleep} s of sleep, during which the API server was replaced`, async () => {
     instance.kill("SIGSTOP");
     await cluster.stopApi();
     await cluster.startApi();
@@ -89,7 +89,7 @@ peerTest("a door into a cluster outlives what happens to it", ["kubernetes", "cu
     instance.kill("SIGCONT");
     await works("two");
   });
-  await t.step("status tells of the cluster", async () => {
+  await t.step("status shows the cluster", async () => {
     const { stdout } = await home.run(["status", "-o", "json"]);
     const [{ transports }] = JSON.parse(stdout);
     const [found] = transports.find(({ type }: { type: string }) => type === "kubernetes").clusters;
@@ -100,7 +100,7 @@ peerTest("a door into a cluster outlives what happens to it", ["kubernetes", "cu
 });
 
 peerTest(
-  "a Service whose only pod is replaced again and again stays there",
+  "a Service stays reachable while its only pod is replaced repeatedly",
   ["kubernetes", "curl"],
   async (peers) => {
     await using kube = await KubeHome.open(peers);
@@ -136,7 +136,7 @@ peerTest(
       }
     })();
     for (let round = 1; round <= rounds; round++) {
-      // The new one is ready before the old one goes, so that there is a ready endpoint all the time.
+      // The new pod is ready before the old one is removed, so there is always a ready endpoint.
       await cluster.apply(replica(round));
       await cluster.untilReady("default", "web", 2);
       await cluster.remove(replica(round - 1));

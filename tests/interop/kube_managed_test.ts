@@ -5,7 +5,7 @@ import { peerTest } from "../support/peers.ts";
 import { freePort, runPeer } from "../support/peer_program.ts";
 
 peerTest(
-  "doors into a cluster are left running and ended by name",
+  "instances with a cluster run in the background and stop by id",
   ["kubernetes", "curl", "sh"],
   async (peers, t) => {
     await using kube = await KubeHome.open(peers);
@@ -50,16 +50,16 @@ peerTest(
       assert.equal((await home.run(["status"])).code, 3);
       assert.match((await home.run(["logs", "work"])).stdout, /conn\.done .*target=web\.default\.svc:80/);
     });
-    await t.step("an id whose door was killed can be had again", async () => {
+    await t.step("the id of a killed instance can be reused", async () => {
       assert.equal((await home.run([...start, "--kubernetes"])).code, 0);
       assert.equal((await runPeer(peers.sh, ["-c", `kill -9 ${await pidOf("work")}`])).code, 0);
       const again = await home.run([...start, "--kubernetes"]);
       assert.equal(again.code, 0, again.stderr);
       const other = await home.run([...start, "--kubernetes"]);
-      assert.notEqual(other.code, 0, "two doors of one id");
+      assert.notEqual(other.code, 0, "two instances with one id");
       assert.equal((await home.run(["stop", "--all"])).code, 0);
     });
-    await t.step("connect --socks, disconnect and quit, as kubevpn has them", async () => {
+    await t.step("connect --socks, disconnect and quit, as in kubevpn", async () => {
       const address = `127.0.0.1:${freePort()}`;
       const { code, stderr } = await home.run([
         "connect",

@@ -8,11 +8,11 @@ import { peerTest } from "../support/peers.ts";
 import { throughSocks5 } from "../support/raw_client.ts";
 import { copyBetween, TargetServer } from "../support/target_server.ts";
 
-// A client that is no browser: redis-cli and a real Redis behind a pod. It knows no proxies, so the test has a port that
-// speaks SOCKS to the door for it.
+// A client other than a browser: redis-cli and a real Redis in a pod. redis-cli has no proxy support, so the
+// test provides a port that speaks SOCKS to the instance.
 
 peerTest(
-  "redis-cli speaks with a Redis in a pod",
+  "redis-cli talks to a Redis in a pod",
   ["kubernetes", "curl", "redis_server", "redis_cli"],
   async (peers, t) => {
     await using kube = await KubeHome.open(peers);
@@ -42,12 +42,12 @@ peerTest(
       return ended.stdout;
     };
     {
-      // A program that cannot reach a cluster fails here, and not in each of the steps.
+      // If the program cannot reach the cluster, fail here and not in each of the steps.
       using first = await throughSocks5(await instance.address(), { host: "redis", port: 6379 });
       await first.send("PING\r\n");
       assert.equal(await first.takeUntil("\r\n"), "+PONG\r\n");
     }
-    await t.step("a question and its answer", async () => {
+    await t.step("a request and its response", async () => {
       assert.equal(await cli(["set", "colour", "blue"]), "OK\n");
       assert.equal(await cli(["get", "colour"]), "blue\n");
     });
@@ -61,18 +61,18 @@ peerTest(
       const back = await straight.take(bytes.length);
       assert.ok(back.every((byte, at) => byte === bytes[at]));
     });
-    await t.step("many questions at once over one connection", async () => {
+    await t.step("many requests at once over one connection", async () => {
       const commands = Array.from({ length: 2000 }, (_, at) => `SET key-${at} ${at}\r\n`).join("");
       assert.match(await cli(["--pipe"], commands), /errors: 0, replies: 2000\n$/);
     });
-    await t.step("what is published comes to who listens", async () => {
+    await t.step("a subscriber gets a published message", async () => {
       using listens = await throughSocks5(await instance.address(), { host: "redis", port: 6379 });
       await listens.send("SUBSCRIBE news\r\n");
       await listens.takeUntil(":1\r\n");
       assert.equal(await cli(["publish", "news", "hello"]), "1\n");
       assert.match(await listens.takeUntil("hello\r\n"), /message/);
     });
-    await t.step("nothing is left open in the pod", async () => {
+    await t.step("no connection is left open in the pod", async () => {
       await eventuallyInCluster("all forwards have ended", async () => {
         return (await cluster.forwards()).openStreams === 0;
       });

@@ -8,15 +8,15 @@ import { runPeer } from "../support/peer_program.ts";
 import { peerTest } from "../support/peers.ts";
 import type { Instance } from "../support/postern_process.ts";
 
-// The real program before a cluster that has much: what the first dial takes, and what the next ones ask for.
+// The real program with a large cluster: the cost of the first dial, and the requests of later ones.
 
-// Ten thousand take minutes to make: the nightly run measures, the others look that all of it works.
+// Creating ten thousand takes minutes: the nightly run measures, the others check that it works.
 const services = isLongRun() ? 10_000 : 500;
 const namespaces = 20;
 const pods = isLongRun() ? 20_000 : 0;
 const megabyte = 1_000_000;
 
-peerTest("a door before a crowd of Services", ["kubernetes", "curl", "sh"], async (peers, t) => {
+peerTest("an instance with a crowd of Services", ["kubernetes", "curl", "sh"], async (peers, t) => {
   await using kube = await KubeHome.open(peers);
   const { cluster, home } = kube;
   await using web = new NamedServer("web");
@@ -39,7 +39,7 @@ routes: [{ to: [.svc, 10.96.0.0/16], via: lab }]
 `);
   const name = `http://web.${namespace}.svc/`;
   {
-    // A program that cannot reach a cluster need not wait until there is a crowd.
+    // If the program cannot reach the cluster, fail before creating the crowd.
     await using instance = await home.instance(["--id", "begins"]);
     await kube.begins(instance, name, "web");
   }
@@ -66,7 +66,9 @@ routes: [{ to: [.svc, 10.96.0.0/16], via: lab }]
       await kube.begins(instance, url, "web");
       const ms = performance.now() - begun;
       const bytes = await memory(instance) - before;
-      console.log(`${what}: ${ms.toFixed(0)} ms, ${(bytes / megabyte).toFixed(0)} MB over an empty door`);
+      console.log(
+        `${what}: ${ms.toFixed(0)} ms, ${(bytes / megabyte).toFixed(0)} MB more than an empty instance`,
+      );
       const { stdout } = await home.run(["status", "--id", what.replaceAll(" ", "-"), "-o", "json"]);
       const [{ transports }] = JSON.parse(stdout);
       const [found] = transports.find(({ type }: { type: string }) => type === "kubernetes").clusters;
@@ -76,7 +78,7 @@ routes: [{ to: [.svc, 10.96.0.0/16], via: lab }]
       assert.ok(held.every((one) => scoped.has(one)), JSON.stringify(found.watches));
       const lists = await listCount(cluster);
       for (let left = 5; left > 0; left--) await kube.begins(instance, url, "web");
-      assert.equal(await listCount(cluster), lists, "a dial asked for a list");
+      assert.equal(await listCount(cluster), lists, "a dial requested a list");
       if (!isLongRun()) return;
       assert.ok(ms < limits.ms, `${ms} ms`);
       assert.ok(bytes < limits.bytes, `${bytes} bytes`);
@@ -84,7 +86,7 @@ routes: [{ to: [.svc, 10.96.0.0/16], via: lab }]
   }
 });
 
-/** How many lists the API server has been asked for that a dial could want. */
+/** The number of lists requested from the API server that a dial could cause. */
 async function listCount(cluster: KubeCluster): Promise<number> {
   const counts = await Promise.all(
     ["services", "endpointslices", "pods"].map((resource) => cluster.requests({ resource, verb: "LIST" })),

@@ -5,12 +5,12 @@ import { guideRules } from "../support/kube_role.ts";
 import { eventuallyInCluster } from "../support/kube_processes.ts";
 import { peerTest } from "../support/peers.ts";
 
-// What a name or an address means in a cluster, by the real program and a real cluster. The rows are those of the
-// specification.
+// The meaning of names and addresses in a cluster, with the real program and a real cluster. The rows are
+// those of the specification.
 
 const http = [{ name: "http", port: 80, targetPort: "http" }];
 
-/** Endpoints that nobody but this test writes. */
+/** Endpoints that only this test writes. */
 function slice(name: string, owner: string, port: number, pods: readonly string[]): KubeObject {
   return {
     apiVersion: "discovery.k8s.io/v1",
@@ -26,7 +26,7 @@ function slice(name: string, owner: string, port: number, pods: readonly string[
   };
 }
 
-peerTest("names and addresses of a cluster lead to its pods", ["kubernetes", "curl"], async (peers, t) => {
+peerTest("names and addresses of a cluster reach its pods", ["kubernetes", "curl"], async (peers, t) => {
   await using kube = await KubeHome.open(peers, { serviceNetworks: "10.96.0.0/16,fd00:10:96::/112" });
   const { cluster, home } = kube;
   await using started = new AsyncDisposableStack();
@@ -106,7 +106,7 @@ peerTest("names and addresses of a cluster lead to its pods", ["kubernetes", "cu
       1,
     ]] as const
   ) {
-    // A Service of both families has a slice for each.
+    // A dual-stack Service has a slice for each family.
     await eventuallyInCluster(
       `${namespace}/${name} is ready`,
       async () => await cluster.readyEndpoints(namespace, name) >= count,
@@ -122,7 +122,7 @@ peerTest("names and addresses of a cluster lead to its pods", ["kubernetes", "cu
     await using instance = await home.instance(["--kubernetes", "--kubeconfig", kubeconfig]);
     await kube.begins(instance, "http://web/", "dev/web");
   }
-  await t.step("without any configuration", async () => {
+  await t.step("without a configuration", async () => {
     await using instance = await home.instance(["--kubernetes", "--kubeconfig", kubeconfig]);
     for (const host of ["web", "web.dev", "WEB"]) {
       assert.equal((await kube.fetch(instance, `http://${host}/`)).body, "dev/web", host);
@@ -155,22 +155,22 @@ default: reject
       "http://db-0.db.prod.svc.cluster.local/",
       "prod/db-0",
     ],
-    ["by the name of a pod without one", "http://db-1.db.prod.svc/", "prod/db-1"],
+    ["the name of a pod without a hostname", "http://db-1.db.prod.svc/", "prod/db-1"],
     ["a pod by its address with dashes", "http://10-244-7-7.prod.pod.cluster.local:8080/", "prod/web"],
     ["another domain of the cluster", "http://web.prod.svc.k8s.example/", "prod/web"],
     ["a target port by its name", "http://web.prod.svc:81/", "prod/web admin"],
     ["a port by its name", "http://_admin._tcp.web.prod.svc.cluster.local:1/", "prod/web admin"],
     ["a ClusterIP", `http://${four}/`, "dev/web"],
     ["a ClusterIP of the second family", `http://[${six}]/`, "dev/web"],
-    ["the address of a pod behind a Service", "http://10.244.7.7:9090/", "prod/web admin"],
+    ["the address of a pod with a Service", "http://10.244.7.7:9090/", "prod/web admin"],
     [
       "a shared address and a port that one pod declares",
       "http://10-244-9-9.prod.pod.cluster.local:4001/",
       "prod/host-a",
     ],
-    ["TCP beside UDP on one port", "http://both.prod.svc/", "prod/both"],
+    ["TCP and UDP on one port", "http://both.prod.svc/", "prod/both"],
     ["the suffix of a cluster", "http://web.prod.lab.internal/", "prod/web"],
-    ["the suffix of a cluster, in the usual namespace", "http://web.lab.internal/", "dev/web"],
+    ["the suffix of a cluster, in the default namespace", "http://web.lab.internal/", "dev/web"],
     ["the suffix and a context's name", "http://web.prod.lab.k8s.internal/", "prod/web"],
   ];
   for (const [row, url, expected] of found) {
@@ -179,40 +179,40 @@ default: reject
       assert.equal(fetched.body, expected, fetched.said);
     });
   }
-  await t.step("the port and the pod of the same slice", async () => {
+  await t.step("port and pod come from the same slice", async () => {
     const bodies = new Set<string>();
-    // Whichever is chosen, it answers: a port of one with the pod of the other has nothing behind it.
+    // Either choice answers: the port of one slice with the pod of the other has no listener.
     for (let left = 60; left > 0 && bodies.size < 2; left--) {
       bodies.add(await body("http://moving.prod.svc/"));
     }
     assert.deepEqual([...bodies].sort(), ["prod/new", "prod/old"]);
   });
   const refused: readonly (readonly [row: string, url: string, reply: number, why: RegExp])[] = [
-    ["a name of two labels that is none", "http://example.com/", 2, /a rule of postern rejects/],
+    ["a name of two labels outside of the cluster", "http://example.com/", 2, /a rule of postern rejects/],
     [
-      "no other domain of a cluster",
+      "another domain than the cluster's",
       "http://web.prod.svc.other.example/",
       2,
       /a rule of postern rejects/,
     ],
     ["another port", "http://web.prod.svc:82/", 5, /port 82 of .* it has 80 \(http\), 81 \(admin\)/],
-    ["nobody is ready", "http://slow.prod.svc/", 4, /no ready endpoint \(1 not ready\)/],
+    ["no ready pod", "http://slow.prod.svc/", 4, /no ready endpoint \(1 not ready\)/],
     [
       "a shared address and a port that two declare",
       "http://10-244-9-9.prod.pod.cluster.local:4002/",
       5,
       /prod\/host-b, prod\/host-c/,
     ],
-    ["another name", "http://out.prod.svc/", 2, /is the ExternalName "db\.example\.net"/],
-    ["a port of UDP only", "http://both.prod.svc:54/", 7, /it is a port of UDP/],
-    ["a Service that is none", "http://nothing.prod.svc/", 4, /Cannot find the Service "prod\/nothing"/],
-    ["a context that is none", "http://web.prod.other.k8s.internal/", 4, /names no context/],
+    ["an external name", "http://out.prod.svc/", 2, /is the ExternalName "db\.example\.net"/],
+    ["a UDP port", "http://both.prod.svc:54/", 7, /it is a UDP port/],
+    ["an unknown Service", "http://nothing.prod.svc/", 4, /Cannot find the Service "prod\/nothing"/],
+    ["an unknown context", "http://web.prod.other.k8s.internal/", 4, /contains no context/],
   ];
   for (const [row, url, reply, why] of refused) {
     await t.step(row, async () => {
       const fetched = await kube.fetch(instance, url);
       assert.equal(fetched.reply, reply, fetched.said);
-      // The same by the other protocol, with the reason.
+      // The same with the other protocol, including the reason.
       const told = await kube.fetch(
         instance,
         url,
@@ -226,7 +226,7 @@ default: reject
       assert.match(told.body, why);
     });
   }
-  await t.step("rights in one namespace, and the right that is missing", async () => {
+  await t.step("rights in one namespace, and the missing right", async () => {
     await cluster.allow("alice", "prod", guideRules());
     const narrow = await cluster.writeKubeconfig({
       namespace: "prod",
@@ -250,7 +250,7 @@ default: reject
       /403 [^]*may not (?:list|watch) (?:services|endpointslices)[^]* in the namespace "dev"/,
     );
   });
-  await t.step("nobody was asked for a list for a dial", async () => {
+  await t.step("no dial requested a list", async () => {
     const lists = () => cluster.requests({ resource: "services", verb: "LIST" });
     const before = await lists();
     for (let left = 10; left > 0; left--) assert.equal(await body("http://web.prod.svc/"), "prod/web");

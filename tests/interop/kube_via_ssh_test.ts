@@ -67,7 +67,7 @@ peerTest(
       const { stdout } = await home.run(["explain", "web.default.svc:80"]);
       assert.match(stdout, /chain \(ssh [^)]*\) > lab \(kubernetes/);
     });
-    await t.step("the kubeconfig's proxy counts, and via leads to it", async () => {
+    await t.step("the kubeconfig's proxy is used, and reached through via", async () => {
       for (const name of ["straight", "behind"]) {
         assert.notEqual((await fetched(`web.default.${name}.internal`)).code, 0);
         await instance.says(new RegExp(`transport=${name} .*127\\.0\\.0\\.1:1\\b`));

@@ -15,7 +15,7 @@ import { peerTest } from "../support/peers.ts";
 const { signal } = new AbortController();
 const { clock, files, network, process } = createWorld({ main: import.meta.url, flags: [] });
 
-/** A client of a kubeconfig's context, and how often it has dialled. */
+/** A client for a kubeconfig's context, and the number of its dials. */
 async function clientOf(path: string): Promise<KubeClient & { readonly dials: number }> {
   const context = (await readKubeConfig(files, [path])).context("lab");
   const straight = directDialer({ clock, network });
@@ -31,7 +31,7 @@ async function clientOf(path: string): Promise<KubeClient & { readonly dials: nu
 const web = (name: string) =>
   service({ name, namespace: "dev", selector: { app: name }, ports: [{ port: 80 }] });
 
-peerTest("a real API server lets KubeClient in", ["kubernetes"], async ({ kubernetes }, t) => {
+peerTest("a real API server accepts KubeClient", ["kubernetes"], async ({ kubernetes }, t) => {
   await using cluster = await KubeCluster.start(kubernetes);
   await makeCertificates(kubernetes, cluster.directory, [
     { name: "person", commonName: "admin", organization: ["system:masters"] },
@@ -63,7 +63,7 @@ peerTest("a real API server lets KubeClient in", ["kubernetes"], async ({ kubern
         "client-key-data": btoa(await Deno.readTextFile(file("person.key"))),
       },
     },
-    { name: "what a plugin prints", user: { exec: plugin } },
+    { name: "a plugin's output", user: { exec: plugin } },
   ];
   for (const { name, user } of users) {
     await t.step(`with ${name}`, async () => {
@@ -75,7 +75,7 @@ peerTest("a real API server lets KubeClient in", ["kubernetes"], async ({ kubern
       assert.equal(client.dials, 1);
     });
   }
-  await t.step("as somebody else, who may do less", async () => {
+  await t.step("as another user with fewer rights", async () => {
     const user = { token: cluster.token("admin"), as: "alice", "as-groups": ["system:authenticated"] };
     await using client = await clientOf(await cluster.writeKubeconfig({ name: "as", user }));
     await assert.rejects(client.json({ path: "/api/v1/secrets" }, { signal }), (error: PosternError) => {
@@ -87,20 +87,20 @@ peerTest("a real API server lets KubeClient in", ["kubernetes"], async ({ kubern
   const strangers: readonly { name: string; cluster: Readonly<Record<string, unknown>>; message?: RegExp }[] =
     [
       {
-        name: "not by an authority that did not sign it",
+        name: "not with an authority that did not sign it",
         cluster: {
           "certificate-authority": fileURLToPath(new URL("../support/tls/ca.crt", import.meta.url)),
         },
         message: /its certificate is not signed by a trusted certificate authority/,
       },
       {
-        name: "not by another name",
+        name: "not with another name",
         cluster: { "tls-server-name": "other.example.net" },
         message: /its certificate is for other names/,
       },
-      { name: "by a name that it has", cluster: { "tls-server-name": "localhost" } },
+      { name: "with a name in its certificate", cluster: { "tls-server-name": "localhost" } },
       {
-        name: "unchecked where the kubeconfig says so",
+        name: "unverified if the kubeconfig says so",
         cluster: { "certificate-authority": undefined, "insecure-skip-tls-verify": true },
       },
     ];
@@ -116,7 +116,7 @@ peerTest("a real API server lets KubeClient in", ["kubernetes"], async ({ kubern
       });
     });
   }
-  await t.step("not with a token that is wrong, and that is said with the cluster's name", async () => {
+  await t.step("not with a wrong token, and the error names the cluster", async () => {
     await using client = await clientOf(await cluster.writeKubeconfig({ name: "bad", token: "wrong" }));
     await assert.rejects(client.json({ path: "/api/v1/namespaces" }, { signal }), (error: PosternError) => {
       assert.equal(error.code, "auth");
@@ -148,12 +148,12 @@ for (
         `${name} is ${isThere ? "" : "not "}held`,
         () => Promise.resolve((view.service("dev", name) !== undefined) === isThere),
       );
-    await t.step("with what is there, and what comes and goes", async () => {
+    await t.step("initial objects and changes", async () => {
       await view.ready("dev", { signal });
       const [ip = assert.fail()] = view.service("dev", "web")?.clusterIps ?? [];
       assert.equal(view.byClusterIp(ip)?.name, "web");
       await eventuallyInCluster(
-        "its slice is held",
+        "its slice is in memory",
         () => Promise.resolve(view.endpoints("dev", "web").length > 0),
       );
       await cluster.apply(web("more"));
@@ -162,10 +162,10 @@ for (
       await has("web", false);
       assert.equal(client.status().requests, apiOptions.length === 0 ? 2 : 6);
     });
-    await t.step("after the server was away", async () => {
+    await t.step("after an outage of the server", async () => {
       await cluster.stopApi();
       await eventuallyInCluster(
-        "it is missed",
+        "the outage is noticed",
         () => Promise.resolve(view.status().watches.every(({ state }) => state === "resuming")),
       );
       assert.equal(view.isReady("dev"), true);
@@ -174,20 +174,20 @@ for (
       await cluster.apply(web("again"));
       await has("again");
       await eventuallyInCluster(
-        "both go on",
+        "both watches continue",
         () => Promise.resolve(view.status().watches.every(({ state }) => state === "watching")),
       );
-      // Resumed, or listed anew: a server that has just begun remembers no more than the last change.
+      // Resumed or listed again: a restarted server remembers only the last change.
       assert.ok(view.service("dev", "more"));
     });
-    await t.step("in the namespaces that a person may see, and says which right is missing", async () => {
+    await t.step("in the namespaces that a user may read, with the missing right", async () => {
       await cluster.allow("alice", "dev", rules);
       const path = await cluster.writeKubeconfig({ name: "alice", token: cluster.token("alice") });
       await using client = await clientOf(path);
       await using view = new KubeView({ api: client, clock });
-      // A role is known a moment after it was made.
+      // A role takes effect after a moment.
       await eventuallyInCluster(
-        "alice may",
+        "alice has the right",
         () => view.ready("dev", { signal }).then(() => true, () => false),
       );
       assert.ok(view.service("dev", "more"));

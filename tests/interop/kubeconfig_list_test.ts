@@ -8,7 +8,7 @@ import { systemClock } from "../../src/runtime/system_clock.ts";
 import { MemoryWorld } from "../support/memory_world.ts";
 import { peerTest } from "../support/peers.ts";
 
-/** The files of the lists, each with contexts, clusters and users that the others have too. */
+/** The files of the lists; each has contexts, clusters and users that others have too. */
 const kubeconfigs: Readonly<Record<string, unknown>> = {
   "home/.kube/config": config("usual", "lab", ["lab", "other"]),
   "a.yaml": config("a", undefined, ["lab"]),
@@ -41,7 +41,7 @@ const lists = [
 ];
 
 peerTest(
-  "a list of kubeconfigs is to an instance the context, cluster and user that it is to kubectl",
+  "an instance merges a list of kubeconfigs into the same context, cluster and user as kubectl",
   ["kubectl"],
   async ({ kubectl }, t) => {
     const directory = await Deno.realPath(await Deno.makeTempDir({ prefix: "lists-" }));
@@ -65,7 +65,7 @@ peerTest(
 );
 
 peerTest(
-  "writtenKubeconfigs() begins with the file that kubectl writes to",
+  "writtenKubeconfigs() starts with the file that kubectl writes to",
   ["kubectl"],
   async ({ kubectl }, t) => {
     for (const existing of [["b"], ["a", "c"], ["b", "c"], []]) {
@@ -76,11 +76,11 @@ peerTest(
           const env = { KUBECONFIG: ["a", "b", "c"].map((name) => `${directory}/${name}`).join(":") };
           const { process, places } = new MemoryWorld({ env });
           const [written] = await writtenKubeconfigs({ process, places, files: createFiles(systemClock) });
-          const args = ["config", "set-credentials", "somebody", "--token=t"];
+          const args = ["config", "set-credentials", "robot", "--token=t"];
           const { code } = await new Deno.Command(kubectl, { args, env, clearEnv: true }).output();
           assert.equal(code, 0);
           const has = [...Deno.readDirSync(directory)].filter(({ name }) =>
-            Deno.readTextFileSync(`${directory}/${name}`).includes("somebody")
+            Deno.readTextFileSync(`${directory}/${name}`).includes("robot")
           );
           assert.deepEqual(has.map(({ name }) => `${directory}/${name}`), [written]);
         } finally {
@@ -91,7 +91,7 @@ peerTest(
   },
 );
 
-/** What signs in where. */
+/** The user and server of the sign-in. */
 interface Used {
   readonly context: string;
   readonly server: string;
@@ -141,7 +141,7 @@ async function ofKubectl(
   };
 }
 
-/** A kubeconfig whose contexts, clusters and users tell which file they come from. */
+/** A kubeconfig whose contexts, clusters and users contain the name of their file. */
 function config(file: string, current: string | undefined, contexts: readonly string[]): unknown {
   return {
     ...(current !== undefined && { "current-context": current }),

@@ -7,7 +7,7 @@ import { Household } from "../support/postern_process.ts";
 import { testTls } from "../support/tls_files.ts";
 
 peerTest(
-  "kubectl signs in by kubelogin at dex, as the facts of a Talos cluster say, and the API server takes it",
+  "kubectl signs in with kubelogin at dex, configured by the facts of a Talos cluster, and the API server accepts it",
   ["dex", "kubectl", "kubelogin", "kubernetes", "lieutenant"],
   async ({ kubectl, kubelogin, ...paths }, t) => {
     await using home = await Household.open();
@@ -39,20 +39,21 @@ peerTest(
     await t.step("the first time with the browser", async () => {
       await using running = home.start(whoAmI, { env });
       try {
-        // It waits on port 8000, or on 18000 where that is taken, and sends the browser on from there.
+        // kubelogin listens on port 8000, or on 18000 if that is in use, and redirects the browser from
+        // there.
         const [, address = ""] = await running.says(
           /visit the following URL in your browser.*(http:\/\/\S+)/,
         );
         assert.match(await new ScriptedBrowser().visit(address), /^200 /);
       } catch (error) {
-        // It would go on waiting for a browser, and we for it.
+        // Otherwise it would wait for a browser, and the test for it.
         running.kill("SIGTERM");
         throw error;
       }
       const { code, stdout, stderr } = await running.ended;
       assert.deepEqual([code, stdout], [0, "oidc:alice@example.com"], stderr);
     });
-    await t.step("then without", async () => {
+    await t.step("then without a browser", async () => {
       const { code, stdout, stderr } = await home.run(whoAmI, { env });
       assert.deepEqual([code, stdout], [0, "oidc:alice@example.com"], stderr);
     });

@@ -12,11 +12,12 @@ import { freePort } from "../support/peer_program.ts";
 import { peerTest } from "../support/peers.ts";
 import { TargetServer } from "../support/target_server.ts";
 
-// What a cluster owns goes to that cluster or nowhere, whatever postern knows of it at the moment: every address of the
-// island is this machine, where a server takes what would have left, with the passwords of the clients.
+// A cluster's traffic goes to that cluster or nowhere, whatever postern currently knows about it: every
+// address of the test network is this machine, where a server records leaked connections, with the clients'
+// passwords.
 
-islandTests("what a cluster owns never leaves elsewhere", import.meta.url, () => {
-  peerTest("what a cluster owns never leaves elsewhere", ["kubernetes", "curl"], async (peers, t) => {
+islandTests("a cluster's traffic never leaves by another route", import.meta.url, () => {
+  peerTest("a cluster's traffic never leaves by another route", ["kubernetes", "curl"], async (peers, t) => {
     await using started = new AsyncDisposableStack();
     const outside = started.use(await Outside.open(80));
     const [cluster, other] = await Promise.all([
@@ -29,25 +30,25 @@ islandTests("what a cluster owns never leaves elsewhere", import.meta.url, () =>
     await furnish(cluster, web.address);
     const place = (name: string, config: string, options = {}) =>
       LeakPlace.open({ name, curl: peers.curl, outside }, config, options);
-    /** What was never asked of any cluster and may be one's. */
+    /** Names that were never requested from any cluster but may belong to one. */
     const unknown = [
       ...[address, lone, `[${six}]`, "web", "web.shop", "wbe.shop"],
       ...["100.64.1.1", "172.20.1.1", "192.168.9.9", "198.18.7.7", "34.118.225.1", "240.0.0.1"],
       ...["WEB.Shop", "web.shop.", `[::ffff:${address}]`],
     ];
     const owned = [address, lone, `[${six}]`, "web", "web.shop"];
-    /** What is the cluster's, and not in its table. */
+    /** Names that belong to the cluster but are missing from its table. */
     const missing = [
       ...["wbe.front", "WBE.Front", "wbe.front.", "pod.web.front", "pod.web.shop"],
       ...["10.96.77.77", "[::ffff:10.96.77.77]", "[fd00:10:96::7777]", "10.244.200.200"],
     ];
     const kubeconfig = (options: Parameters<KubeCluster["kubeconfig"]>[0] & { name: string }) =>
       cluster.writeKubeconfig({ namespace: "shop", ...options });
-    // They wait for long, in which the rest goes on.
+    // These steps take long; the others run meanwhile.
     const [slow, impatient, deleted] = [throughSlowPlugin(), pastSlowPlugin(), withoutServices()];
     for (const waiting of [slow, impatient, deleted]) waiting.catch(() => {});
 
-    await t.step("an API server that was never reached", async () => {
+    await t.step("an API server that was never reachable", async () => {
       const server = "10.9.9.9";
       const path = await kubeconfig({
         name: "never",
@@ -68,7 +69,7 @@ islandTests("what a cluster owns never leaves elsewhere", import.meta.url, () =>
           server,
         ]
       ) await lab.leaves(host, ["socks"]);
-      // What the rest of this file would see if it were so.
+      // Shows what the other steps would see in case of a leak.
       await reloaded(lab, `${config(path)}direct: ["control.shop"]\n`);
       await lab.leaves("control.shop");
       await lab.refuses([address, "wbe.shop"], refusal);
@@ -77,7 +78,7 @@ islandTests("what a cluster owns never leaves elsewhere", import.meta.url, () =>
       for (const host of [address, ...sixes, "control.front"]) await lab.leaves(host);
     });
 
-    await t.step("an API server that takes connections and never answers", async () => {
+    await t.step("an API server that accepts connections but never answers", async () => {
       await using silent = new TargetServer(async (client) => void await client.rest());
       const path = await kubeconfig({ name: "silent", cluster: { server: `https://${silent.address}` } });
       await using lab = await place("silent", `${config(path)}listen: { limits: { dial: 2s } }\n`);
@@ -89,7 +90,7 @@ islandTests("what a cluster owns never leaves elsewhere", import.meta.url, () =>
       await lab.pac(address, lone);
     });
 
-    await t.step("a kubeconfig that is not there", async () => {
+    await t.step("a missing kubeconfig", async () => {
       await using lab = await place("no kubeconfig", config(`${cluster.directory}/nowhere`));
       const refusal = { code: "config", says: /may belong to the cluster of "lab"[^]*no such file/ } as const;
       await lab.refuses(unknown, refusal);
@@ -97,25 +98,25 @@ islandTests("what a cluster owns never leaves elsewhere", import.meta.url, () =>
       await lab.pac(address, lone);
     });
 
-    await t.step("401: nothing is known yet", async () => {
+    await t.step("401: without learned facts", async () => {
       await using lab = await place("401", config(await kubeconfig({ name: "401", token: "wrong" })));
-      const refusal = { code: "auth", says: /may belong to the cluster of "lab"[^]* answers 401/ } as const;
+      const refusal = { code: "auth", says: /may belong to the cluster of "lab"[^]* returned 401/ } as const;
       await lab.refuses(unknown, refusal);
       await lab.explains(address, refusal);
       await lab.pac(address, lone);
     });
 
-    await t.step("401: with what was learned before", async () => {
+    await t.step("401: with facts learned before", async () => {
       const good = await kubeconfig({ name: "later-401" });
       await using lab = await place("later 401", config(good));
       await lab.serves("web.shop", "of the cluster", ["socks", "connect", "absolute"]);
       await lab.stop();
       await lab.start(config(await kubeconfig({ name: "later-401", token: "wrong" })));
-      const refusal = { code: "auth", says: /belongs to the cluster of "lab"[^]* answers 401/ } as const;
+      const refusal = { code: "auth", says: /belongs to the cluster of "lab"[^]* returned 401/ } as const;
       await lab.refuses([...owned, ...missing], refusal);
       await lab.explains("pod.web.shop", refusal);
       await lab.pac(address, lone);
-      // A network of the configuration around what the cluster owns.
+      // A configured network around the cluster's addresses.
       await reloaded(lab, `${config(good)}direct: [10.0.0.0/8]\n`);
       await lab.refuses([address, lone, "10.96.77.77"], refusal);
       await lab.leaves("10.1.2.3", ["socks"]);
@@ -128,11 +129,11 @@ islandTests("what a cluster owns never leaves elsewhere", import.meta.url, () =>
     });
 
     await t.step("403: without any right", async () => {
-      const path = await kubeconfig({ name: "403", token: cluster.token("nobody") });
+      const path = await kubeconfig({ name: "403", token: cluster.token("carol") });
       await using lab = await place("403", config(path));
       const refusal = {
         code: "not_allowed",
-        says: /"nobody" may not (?:list|watch) (?:services|endpointslices)[^ ]* in /,
+        says: /"carol" may not (?:list|watch) (?:services|endpointslices)[^ ]* in /,
       } as const;
       await lab.refuses(unknown, refusal);
       await lab.explains("web.shop", refusal);
@@ -145,7 +146,7 @@ islandTests("what a cluster owns never leaves elsewhere", import.meta.url, () =>
       const path = await kubeconfig({ name: "one-namespace", token, namespace: "front" });
       await using lab = await place("one namespace", config(path));
       for (const host of ["web.front", addressOf.front]) await lab.serves(host, "of the cluster");
-      // ClusterIPs of other namespaces: nothing says where the network of Services begins and ends.
+      // ClusterIPs of other namespaces: the limits of the Service network are unknown.
       const others = [address, "10.96.77.77", "10.97.5.5"];
       await lab.refuses(["wbe.front", "pod.web.front"], { code: "name_not_found", says: /"lab"/ });
       await lab.refuses(others, {
@@ -178,20 +179,20 @@ islandTests("what a cluster owns never leaves elsewhere", import.meta.url, () =>
       assert.equal(await plugin.runs(), 2);
     });
 
-    await t.step("a Service and a namespace that are deleted", () => deleted);
+    await t.step("a deleted Service and a deleted namespace", () => deleted);
 
-    await t.step("a credential plugin that takes 12 s: what waited is answered by the cluster", async () => {
+    await t.step("a credential plugin that takes 12 s: the cluster answers the waiting clients", async () => {
       await slow;
       await impatient;
     });
 
-    await t.step("an API server that goes away, and a watch that has expired when it is back", async () => {
+    await t.step("an API server that goes away, and an expired watch after its return", async () => {
       await using line = new ApiLine(cluster.address);
       const path = await kubeconfig({ name: "line", cluster: { server: line.server } });
       await using lab = await place("line", config(path));
       await lab.serves("web.shop", "of the cluster");
       await line.cut();
-      // The table says where it is, and the cluster cannot be asked.
+      // The table contains the target, but the cluster is unreachable.
       await lab.refuses([address, "web.shop", "web"], {
         code: "unreachable",
         says: /Cannot reach/,
@@ -202,7 +203,7 @@ islandTests("what a cluster owns never leaves elsewhere", import.meta.url, () =>
       await cluster.apply(
         service({ name: "late", namespace: "front", selector: { app: "web" }, ports: http }),
       );
-      // An API server that has just started knows no version of before.
+      // A restarted API server knows no earlier version.
       await cluster.stopApi();
       await cluster.startApi();
       line.mend();
@@ -211,7 +212,7 @@ islandTests("what a cluster owns never leaves elsewhere", import.meta.url, () =>
         return watches.some(({ relists }) => relists > 0);
       });
       await eventuallyInCluster(
-        "late.front is there",
+        "late.front exists",
         async () => (await lab.ask("late.front", "socks")).text.endsWith("of the cluster"),
       );
       await lab.refuses(missing, { code: "name_not_found", says: /"lab"/ });
@@ -225,7 +226,7 @@ islandTests("what a cluster owns never leaves elsewhere", import.meta.url, () =>
       await lab.pac(address, lone);
       await lab.leaves("www.example.com", ["socks"]);
       await lab.stop();
-      // From what is stored, as no instance runs.
+      // From the stored facts, because no instance runs.
       await Promise.all(["web.shop", lone].map((host) => lab.explains(host, refusal)));
     });
 
@@ -247,7 +248,7 @@ islandTests("what a cluster owns never leaves elsewhere", import.meta.url, () =>
       await lab.refuses(["web.stock", "10.97.5.5"], refusal);
       await lab.explains("10.97.5.5", refusal);
       await lab.pac(address, lone, "10.97.5.5", "web.stock");
-      // One of which nothing was ever learned keeps nothing from the other one.
+      // A cluster without learned facts gets none from the other one.
       await using first = await place(
         "two clusters, one unknown",
         twoClusters(near, `${cluster.directory}/nowhere`),
@@ -328,11 +329,11 @@ islandTests("what a cluster owns never leaves elsewhere", import.meta.url, () =>
 const v1 = "client.authentication.k8s.io/v1";
 const http = [{ name: "http", port: 80 }];
 
-/** A program that signs in as a script says, under a name that postern may start from source too. */
+/** A program that signs in like a script, under a name that postern may start from source too. */
 async function pluginIn({ directory }: KubeCluster, name: string, script: string): Promise<{
   readonly user: Readonly<Record<string, unknown>>;
   readonly env: Readonly<Record<string, string>>;
-  /** How often it was started. */
+  /** The number of starts. */
   runs(): Promise<number>;
 }> {
   const place = `${directory}/${name}-plugin`;
@@ -347,7 +348,7 @@ async function pluginIn({ directory }: KubeCluster, name: string, script: string
   };
 }
 
-/** What `postern status` shows of the transport into the cluster. */
+/** The transport into the cluster in the output of `postern status`. */
 async function statusOf({ home }: LeakPlace): Promise<{
   readonly clusters: readonly [{ readonly watches: readonly { readonly relists: number }[] }];
   readonly table: { readonly state: string; readonly reason: string };
@@ -357,7 +358,7 @@ async function statusOf({ home }: LeakPlace): Promise<{
   return transports.find(({ type }: { readonly type: string }) => type === "kubernetes");
 }
 
-/** What was learned is nobody else's. */
+/** Checks that the learned facts are private. */
 async function storedPrivately({ home }: LeakPlace): Promise<void> {
   const directory = `${home.places.cache}/learned`;
   const files = await Array.fromAsync(Deno.readDir(directory));
@@ -376,12 +377,12 @@ const addressOf = {
 } as const;
 const { shop: address } = addressOf;
 const six = "fd00:10:96::10";
-/** The address of a pod that no Service has. */
+/** The address of a pod without a Service. */
 const lone = "10.244.99.99";
 
-/** Services, pods behind them, and one behind none. */
+/** Services, their pods, and a pod without a Service. */
 async function furnish(cluster: KubeCluster, target: string): Promise<void> {
-  // The first one is a public top-level domain as well.
+  // The first name is also a public top-level domain.
   const namespaces = ["shop", "front", "old"] as const;
   for (const name of namespaces) await cluster.namespace(name);
   const spec = { podCIDR: "10.244.0.0/16", podCIDRs: ["10.244.0.0/16"] };

@@ -71,7 +71,7 @@ peerTest("fetchCatalogue() reads the real Lieutenant API", ["kubernetes", "lieut
     return error;
   };
 
-  await t.step("says where to sign in, to anybody", async () => {
+  await t.step("describes the sign-in without a token", async () => {
     assert.deepEqual(await discoverLieutenant(lieutenant, { client }, { signal }), {
       apiVersion: "v0.12.2",
       oidc: {
@@ -80,12 +80,12 @@ peerTest("fetchCatalogue() reads the real Lieutenant API", ["kubernetes", "lieut
       },
     });
   });
-  await t.step("gives the clusters, facts of any type, and no secret", async () => {
+  await t.step("returns the clusters with facts of any type and without secrets", async () => {
     const raw = await client.ask({
       url: new URL("/clusters", lieutenant),
       fields: [["Authorization", `Bearer ${Lieutenant.tokens.alice}`]],
     }, { signal });
-    assert.ok(new TextDecoder().decode(raw.body).includes(secret), "Lieutenant gives the secret away");
+    assert.ok(new TextDecoder().decode(raw.body).includes(secret), "Lieutenant itself returns the secret");
     const { catalogue, warnings, ignored } = await fetch(Lieutenant.tokens.alice);
     assert.deepEqual(catalogue.clusters.map(({ id }) => id), clusters.map(({ id }) => id).sort());
     assert.ok(!JSON.stringify(catalogue).includes(secret));
@@ -107,7 +107,7 @@ peerTest("fetchCatalogue() reads the real Lieutenant API", ["kubernetes", "lieut
       dynamicFacts: {},
     });
   });
-  await t.step("routes as the facts say", async () => {
+  await t.step("routes as the facts define", async () => {
     const { routes, warnings } = routesOf((await fetch(Lieutenant.tokens.alice)).catalogue);
     const own = routes.filter(({ cluster }) => cluster === "c-bettersmarter-prod01");
     assert.deepEqual(own.map(({ kind, pattern }) => `${kind} ${pattern}`), [
@@ -130,40 +130,40 @@ peerTest("fetchCatalogue() reads the real Lieutenant API", ["kubernetes", "lieut
     ]);
     assert.equal(routes.length, own.length + 1);
   });
-  await t.step("gives the clusters of one tenant", async () => {
+  await t.step("returns the clusters of one tenant", async () => {
     const { catalogue } = await fetch(Lieutenant.tokens.alice, { tenant: "t-other" });
     assert.deepEqual(catalogue.clusters.map(({ id }) => id), ["c-bare-prod03", "c-hostile-prod04"]);
     assert.deepEqual((await fetch(Lieutenant.tokens.alice, { tenant: "t-none" })).catalogue.clusters, []);
   });
-  await t.step("asks for a new sign-in for a foreign token, at first sight and later", async () => {
+  await t.step("requires a new sign-in for a foreign token, the first time and later", async () => {
     for (let time = 0; time < 3; time++) {
       const error = await failure("a-foreign-token");
       assert.equal(error.code, "auth", error.message);
-      assert.match(error.message, /it answered (?:401|500): .*Unauthorized/);
+      assert.match(error.message, /the server returned (?:401|500): .*Unauthorized/);
       assert.match(error.hint ?? "", /postern login/);
     }
   });
-  await t.step("tells whose token is good that they may not", async () => {
+  await t.step("reports a valid token without the right", async () => {
     const error = await failure(Lieutenant.tokens.mallory);
     assert.equal(error.code, "not_allowed");
     assert.equal(exitCode(error), 5);
-    assert.match(error.message, /it answered 403: .*forbidden: User .mallory. cannot list/);
+    assert.match(error.message, /the server returned 403: .*forbidden: User .mallory. cannot list/);
   });
-  await t.step("needs the CA that signed its certificate", async () => {
+  await t.step("requires the CA of its certificate", async () => {
     const other = new HttpClient({ clock, network: createNetwork() });
     await assert.rejects(discoverLieutenant(lieutenant, { client: other }, { signal }), (error) => {
       assert.ok(error instanceof PosternError);
       return /certificate/.test(error.message);
     });
   });
-  await t.step("says that it is not available while Kubernetes is down", async () => {
+  await t.step("is unavailable while Kubernetes is down", async () => {
     await server.stopKubernetes();
     assert.equal((await failure(Lieutenant.tokens.alice)).code, "unreachable");
   });
 });
 
 peerTest(
-  "fetchCatalogue() reads the real Lieutenant API as whoever has signed in at dex",
+  "fetchCatalogue() reads the real Lieutenant API with a sign-in at dex",
   ["dex", "kubernetes", "lieutenant"],
   async ({ dex: path, ...paths }) => {
     const directory = await Deno.makeTempDir({ prefix: "dex" });
@@ -188,7 +188,7 @@ peerTest(
   },
 );
 
-/** The id_token of somebody who signs in with a browser that is played here; nothing of it is stored. */
+/** The id_token of a user whose browser the test plays; nothing is stored. */
 async function tokenOf({ discoveryUrl, callbackPort: port }: Dex, user: string): Promise<string> {
   const { terminal, process, places, files } = new MemoryWorld();
   const shown = Promise.withResolvers<string>();

@@ -5,14 +5,14 @@ import { RawClient, socks5Asking } from "../support/raw_client.ts";
 interface LoopCase {
   readonly name: string;
   readonly listen: readonly string[];
-  /** Hosts that all mean the door; with the port of its IPv6 listener where `six` is set. */
+  /** Hosts that refer to the instance; those with `six` need the port of its IPv6 listener. */
   readonly hosts: readonly string[];
   readonly six?: boolean;
 }
 
 const cases: readonly LoopCase[] = [
   {
-    name: "a door on 127.0.0.1",
+    name: "an instance on 127.0.0.1",
     listen: [],
     hosts: [
       ...["127.0.0.1", "127.1", "0x7f.1", "localhost", "LOCALHOST", "0.0.0.0", "0"],
@@ -20,20 +20,20 @@ const cases: readonly LoopCase[] = [
     ],
   },
   {
-    name: "a door on ::1",
+    name: "an instance on ::1",
     listen: ["--listen", "[::1]:0"],
     hosts: ["::1", "[::1]", "0:0:0:0:0:0:0:1", "::"],
     six: true,
   },
   {
-    name: "a door on every address",
+    name: "an instance on the wildcard address",
     listen: ["--listen", "0.0.0.0:0", "--allow-open"],
     hosts: ["127.0.0.1", "127.0.0.2", "localhost", "0.0.0.0", "::ffff:127.0.0.1"],
   },
 ];
 
 for (const { name, listen, hosts, six } of cases) {
-  Deno.test(`a request for the door itself is refused in every spelling (${name})`, async () => {
+  Deno.test(`a request for the instance itself is refused in every spelling (${name})`, async () => {
     await using home = await Household.open();
     await home.configure("default: direct\n");
     await using instance = await home.instance(listen);
@@ -60,7 +60,7 @@ for (const { name, listen, hosts, six } of cases) {
   });
 }
 
-Deno.test("a request for the door itself is refused behind an upstream that leads back", async () => {
+Deno.test("a request for the instance itself is refused after an upstream that leads back", async () => {
   await using home = await Household.open();
   await using other = await home.instance(["--id", "other", "--route", "any=direct"]);
   await home.configure(

@@ -3,7 +3,7 @@ import { manualPages } from "../../scripts/man.ts";
 import { peerTest } from "../support/peers.ts";
 
 peerTest(
-  "groff sets every page of the manual, and has nothing to complain of",
+  "groff formats every page of the manual without warnings",
   ["groff"],
   async ({ groff }) => {
     for (const [name, page] of manualPages("2026-01-02")) {
@@ -15,7 +15,7 @@ peerTest(
   },
 );
 
-/** What a terminal without letters of its own would show, and what groff says of the page. */
+/** The output for an ASCII terminal, and groff's warnings. */
 async function set(groff: string, page: string): Promise<{ said: string; text: string }> {
   await using program = new Deno.Command(groff, {
     args: ["-man", "-Tascii", "-ww", "-rCHECKSTYLE=3", "-P-cbou", "-"],

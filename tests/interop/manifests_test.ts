@@ -8,7 +8,7 @@ import type { KubeObject } from "../support/kube_objects.ts";
 import { containersOf, Manifests, type PodTemplate, templateOf } from "../support/manifests.ts";
 import { peerTest } from "../support/peers.ts";
 
-/** Every kustomization that somebody may apply, and what it is made of where that is not a directory of its own. */
+/** Every kustomization that a user may apply, and its sources if they are in another directory. */
 const kustomizations: Readonly<Record<string, string | undefined>> = {
   "konnectivity/examples/servers": undefined,
   "konnectivity/examples/agents": undefined,
@@ -20,10 +20,10 @@ const kustomizations: Readonly<Record<string, string | undefined>> = {
   "egress/plain-kubernetes": undefined,
 };
 
-/** Secrets that a kustomization takes for granted. */
+/** Secrets that a kustomization expects to exist. */
 const givenSecrets = { "konnectivity/every-node": ["konnectivity-agent"] } as Record<string, string[]>;
 
-peerTest("The manifests say what the program and its files have", ["kubectl"], async ({ kubectl }, t) => {
+peerTest("The manifests match the program and its files", ["kubectl"], async ({ kubectl }, t) => {
   await using manifests = await Manifests.create(kubectl);
   for (const [name, text] of Object.entries(kustomizations)) {
     if (text !== undefined) await manifests.write(name, text);
@@ -49,7 +49,7 @@ peerTest("The manifests say what the program and its files have", ["kubectl"], a
 });
 
 peerTest(
-  "A real API server takes the manifests",
+  "A real API server accepts the manifests",
   ["kubectl", "kubernetes"],
   async ({ kubectl, kubernetes }, t) => {
     await using cluster = await KubeCluster.start(kubernetes);
@@ -59,7 +59,7 @@ peerTest(
       await t.step(name, async () => {
         if (text !== undefined) await manifests.write(name, text);
         const objects = await manifests.render(name);
-        // What lies in a namespace is tried there once there is one.
+        // Namespaced objects are tested after their namespace exists.
         const first = objects.filter(({ kind }) =>
           kind === "Namespace" || kind === "CustomResourceDefinition"
         );
@@ -75,7 +75,7 @@ peerTest(
   },
 );
 
-/** A budget that says how many may be away counts what can be scaled; of all else it lets no pod go. */
+/** A budget with a number requires a scalable workload; any other workload must not lose a pod. */
 function assertScalable(objects: readonly KubeObject[]): void {
   for (const { kind, spec } of objects) {
     if (kind !== "PodDisruptionBudget") continue;
@@ -89,14 +89,14 @@ function assertScalable(objects: readonly KubeObject[]): void {
   }
 }
 
-/** The command line is one that the program takes. */
+/** The program accepts the command line. */
 function assertParsed([name = "", ...args]: readonly string[]): void {
   const { parser } = find(commandGroups, name);
   const parsed = parseSync(parser, args);
   assert.ok(parsed.success, `${args.join(" ")}: ${JSON.stringify(parsed)}`);
 }
 
-/** Probes go to a port by its name, and flags open the ports that are named. */
+/** Probes use named ports, and flags open those ports. */
 function assertPorts(
   { args = [], ports = [], ...container }: PodTemplate["spec"]["containers"][number],
 ): void {
@@ -113,7 +113,7 @@ function assertPorts(
   }
 }
 
-/** Every file that a flag names is one that a Secret brings there. */
+/** A Secret provides every file that a flag names. */
 function assertFiles(
   args: readonly string[],
   { spec }: PodTemplate,
@@ -135,7 +135,7 @@ function assertFiles(
   }
 }
 
-/** Nobody's rights, a root that is read-only, and a share of the machine. */
+/** No extra rights, a read-only root, and resource limits. */
 function assertConfined(
   { securityContext, resources }: PodTemplate["spec"]["containers"][number],
   { spec }: PodTemplate,
@@ -153,7 +153,7 @@ function assertConfined(
   assert.deepEqual(Object.keys(resources?.requests ?? {}), ["cpu", "memory"]);
 }
 
-/** Whether its pods would be let in. */
+/** Whether the namespace would admit its pods. */
 async function admit(cluster: KubeCluster, { metadata, ...object }: KubeObject): Promise<void> {
   const template = templateOf({ metadata, ...object });
   if (!template) return;

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { namespaceTest } from "../support/namespaces.ts";
 import { Household } from "../support/postern_process.ts";
 
-/** Commands that have no business on any network, and what they exit with where no door runs. */
+/** Commands that need no network, with their exit codes when no instance runs. */
 const commands: readonly { args: readonly string[]; code: number }[] = [
   { args: ["version"], code: 0 },
   { args: ["version", "-o", "json"], code: 0 },
@@ -28,7 +28,7 @@ routes: [{ to: lab.example, via: far }]
 `;
 
 namespaceTest(
-  "no command needs or misses a network: without any they do the same as with one",
+  "commands without network access behave the same without any network",
   "--net",
   async (
     wrap,

@@ -4,11 +4,11 @@ import { noProxyTable } from "../support/no_proxy_table.ts";
 import { runPeer } from "../support/peer_program.ts";
 import { findPeer, skippedTest } from "../support/peers.ts";
 
-// The table of how clients read NO_PROXY, measured with the clients themselves. Names and addresses of the table must
-// not be reached, so all runs in a network of its own that has loopback alone: what goes directly fails there, and what
-// goes through the proxy comes back.
+// The table of how clients read NO_PROXY, measured with the clients themselves. The table's names and
+// addresses must be unreachable, so the test runs in a network namespace with only loopback: direct requests
+// fail there, requests through the proxy succeed.
 
-/** Starts a proxy that answers everything itself, and asks each client for each URL of stdin. */
+/** Starts a proxy that answers all requests itself, and sends each client each URL from stdin. */
 const harness = `
 import http.server, fcntl, json, os, socket, struct, subprocess, sys, threading
 import urllib.request, requests
@@ -121,7 +121,7 @@ function expectedOf(
 ): string {
   const [, old = "", deno = "", urllib = "", requests = ""] = verdicts;
   const isNewer = Number(versions.curl.split(".")[0]) >= 8;
-  // Before 2.34 requests took a name for the end of any text.
+  // Before 2.34, requests matched a name as a suffix of any text.
   const isPlainSuffix = /^2\.(?:[0-2][0-9]|3[0-3])\./.test(versions.requests) &&
     url === "http://notexample.test/";
   return `${isNewer ? newerCurl ?? old : old}${deno}${urllib}${isPlainSuffix ? "D" : requests}`;

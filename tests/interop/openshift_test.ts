@@ -6,12 +6,12 @@ import { peerTest } from "../support/peers.ts";
 import { Household, Instance } from "../support/postern_process.ts";
 import { testTls } from "../support/tls_files.ts";
 
-/** A browser that is there and shows nothing: the test plays it, with the address that is said. */
+/** A browser that shows nothing: the test plays it, with the URL from the output. */
 const browser = { POSTERN_BROWSER: "true" };
 const whoAmI = ["auth", "whoami", "-o", "jsonpath={.status.userInfo.username}"];
 
 peerTest(
-  "kubectl signs in by postern exec-credential at a stand-in for OpenShift's OAuth server, and a real API server takes it",
+  "kubectl signs in with postern exec-credential at a stand-in for OpenShift's OAuth server, and a real API server accepts it",
   ["kubectl", "kubernetes", "lieutenant"],
   async ({ kubectl, ...paths }, t) => {
     await using server = await Lieutenant.start({ ...paths, clusters: [] });
@@ -27,7 +27,7 @@ peerTest(
       },
     }, {
       id: "c-new",
-      displayName: "Of which nobody has written the authority",
+      displayName: "Without a certificate authority",
       facts: {},
       dynamicFacts: { openshiftApiURL: api.url },
     }]);
@@ -37,22 +37,22 @@ peerTest(
     const wrapped = ["clusters", "shift", "kubectl", ...whoAmI];
     const person = (name: string) => `system:serviceaccount:default:${name}`;
 
-    await t.step("without a browser it says what to do, and asks nobody", async () => {
+    await t.step("without a browser, the error has a hint and nothing waits", async () => {
       const { code, stdout, stderr } = await home.run(wrapped, { env });
       assert.equal(stdout, "");
-      assert.match(stderr, /postern: error: Cannot sign in to .*: no browser can be opened here/);
+      assert.match(stderr, /postern: error: Cannot sign in to .*: this machine has no browser/);
       assert.match(stderr, /failed with exit code 5/);
       assert.equal(code, 1);
       assert.deepEqual(api.oauth.authorizations, []);
     });
-    await t.step("the first kubectl asks the person, in the browser", async () => {
+    await t.step("the first kubectl opens the user's browser", async () => {
       const { code, stdout, stderr } = await browse(
         api,
         home.start(wrapped, { env: { ...env, ...browser } }),
       );
       assert.deepEqual([code, stdout], [0, person("person-1")], stderr);
     });
-    await t.step("the next one does not, also from a kubeconfig that was written to a file", async () => {
+    await t.step("the next one does not, also with a kubeconfig in a file", async () => {
       const path = `${home.directory}/k.yaml`;
       const written = await home.run(["kubeconfig", "c-shift", "--file", path]);
       assert.equal(written.code, 0, written.stderr);
@@ -67,7 +67,7 @@ peerTest(
       assert.deepEqual([code, text.decode(stdout)], [0, person("person-1")], text.decode(stderr));
       assert.equal(api.oauth.authorizations.length, 1);
     });
-    await t.step("a token that the cluster takes no more leads to the person again", async () => {
+    await t.step("a token that the cluster rejects causes a new sign-in", async () => {
       await api.account("person-2");
       await spoilt(home);
       const { code, stdout, stderr } = await browse(
@@ -76,7 +76,7 @@ peerTest(
       );
       assert.deepEqual([code, stdout], [0, person("person-2")], stderr);
     });
-    await t.step("several at the same time ask once", async () => {
+    await t.step("several at the same time sign in once", async () => {
       await Deno.remove(await tokenFile(home));
       const before = api.oauth.authorizations.length;
       const running = [1, 2, 3, 4].map(() => home.start(wrapped, { env: { ...env, ...browser } }));
@@ -88,7 +88,7 @@ peerTest(
       }
       assert.equal(api.oauth.authorizations.length, before + 1);
     });
-    await t.step("a token from elsewhere does where no browser is", async () => {
+    await t.step("a token from elsewhere works without a browser", async () => {
       await Deno.rename(await tokenFile(home), `${home.directory}/stored`);
       const { idToken } = JSON.parse(await Deno.readTextFile(`${home.directory}/stored`));
       await Deno.writeTextFile(`${home.directory}/token`, `${idToken}\n`);
@@ -99,7 +99,7 @@ peerTest(
       const { code, stdout, stderr } = await home.run(wrapped, { env });
       assert.deepEqual([code, stdout], [0, person("person-2")], stderr);
     });
-    await t.step("a client of version v1beta1 is answered in its own", async () => {
+    await t.step("a client of version v1beta1 gets a response in that version", async () => {
       const { code, stdout, stderr } = await home.run(["exec-credential"], {
         env: { KUBERNETES_EXEC_INFO: execInfo(api, "v1beta1") },
       });
@@ -110,7 +110,7 @@ peerTest(
     });
     const kubeconfig = (...args: string[]) => home.run(["clusters", "c-new", "kubeconfig", ...args]);
     const authority = /certificate-authority-data: "([^"]+)"/;
-    await t.step("the authority of an API server is believed only when it is asked to be", async () => {
+    await t.step("an API server's authority is trusted on first use only on request", async () => {
       const { code, stdout, stderr } = await kubeconfig();
       assert.deepEqual([code, authority.exec(stdout)], [0, null], stderr);
       const args = ["clusters", "--trust-on-first-use", "c-new", "kubectl", ...whoAmI];
@@ -118,10 +118,10 @@ peerTest(
       assert.deepEqual([first.code, first.stdout], [0, person("person-2")], first.stderr);
       assert.match(
         first.stderr,
-        /note: c-new: its certificate authority is believed from now on: SHA-256 (?:[0-9A-F]{2}:){31}/,
+        /note: c-new: postern trusts its certificate authority from now on: SHA-256 (?:[0-9A-F]{2}:){31}/,
       );
     });
-    await t.step("then it is the one, asked or not", async () => {
+    await t.step("later only that authority is trusted, with or without the request", async () => {
       for (const args of [[], ["--trust-on-first-use"]]) {
         const { code, stdout, stderr } = await kubeconfig(...args);
         assert.deepEqual([code, stderr], [0, ""]);
@@ -130,28 +130,28 @@ peerTest(
       }
     });
     const config = `${home.places.config}/config.yaml`;
-    await t.step("a door that is opened for kubectl alone is there for the plugin too", async () => {
+    await t.step("the plugin also uses an instance that runs only for kubectl", async () => {
       await aged(home);
       const { code, stdout, stderr } = await home.run(["--config", config, ...wrapped], { env });
       assert.deepEqual([code, stdout], [0, person("person-2")], stderr);
       assert.ok(!await isAged(home));
     });
-    await t.step("by hand it goes through the door that runs, or as one would go", async () => {
+    await t.step("by hand it uses the running instance, or connects as an instance would", async () => {
       for (const named of [[], ["--config", config]]) {
         await aged(home);
         const { code, stdout, stderr } = await home.run([...named, "exec-credential", "--server", api.url]);
         assert.equal(code, 0, stderr);
         assert.equal(JSON.parse(stdout).kind, "ExecCredential");
-        // The cluster has been asked.
+        // The cluster got a request.
         assert.ok(!await isAged(home), stderr);
       }
     });
-    await t.step("and another one is not", async () => {
+    await t.step("and rejects another token", async () => {
       const [file = ""] = [...Deno.readDirSync(`${home.places.state}/first-use`)].map(({ name }) => name);
       await Deno.writeTextFile(`${home.places.state}/first-use/${file}`, testTls.client.cert);
       const { code, stdout, stderr } = await kubeconfig("--trust-on-first-use");
       assert.deepEqual([code, stdout], [5, ""], stderr);
-      assert.match(stderr, /not signed by the authority that it had when it was first used/);
+      assert.match(stderr, /its certificate authority differs from the one on first use/);
       assert.match(stderr, /hint: .* remove ".*\/first-use\/site\.example\.net_[0-9]+\.pem"/);
     });
   },
@@ -159,7 +159,7 @@ peerTest(
 
 const noScreen = { DISPLAY: "", WAYLAND_DISPLAY: "" };
 
-/** Opens the address that a command says, and gives its end. */
+/** Opens the URL in a command's output, and returns the command's result. */
 async function browse(api: OpenShiftApi, running: Instance) {
   const [, address = ""] = await running.says(/open this address:\n(\S+)\n/);
   assert.match(await api.browse(address), /^200 [^]*You are signed in/);
@@ -186,7 +186,7 @@ async function tokenFile({ places }: Household): Promise<string> {
   return `${places.cache}/tokens/${names[0]}`;
 }
 
-/** Makes the stored token one that only the cluster can tell from a good one, and its word for it an hour old. */
+/** Replaces the stored token by an invalid one that only the cluster can detect, last checked an hour ago. */
 async function spoilt(home: Household): Promise<void> {
   await restored(home, (stored) => {
     const [header, claims] = stored.idToken.split(".");
@@ -194,7 +194,7 @@ async function spoilt(home: Household): Promise<void> {
   });
 }
 
-/** Has the cluster's word for the stored token be an hour old. */
+/** Sets the last check of the stored token to an hour ago. */
 async function aged(home: Household): Promise<void> {
   await restored(home, () => ({ checked: anHourAgo() }));
 }

@@ -73,21 +73,21 @@ peerTest("Openssh keeps the half-close of either side", opensshPeers, async (pat
   assert.equal(new TextDecoder().decode(await echoed(conn, patternBytes(5_000_000))), "5000000");
 });
 
-peerTest("Openssh says how a target fails", opensshPeers, async (paths) => {
+peerTest("Openssh reports why a target fails", opensshPeers, async (paths) => {
   await using lab = await SshLab.create(paths);
-  const sshd = await lab.start("jump1", { config: ["PermitOpen 127.0.0.1:* nobody.invalid:*"] });
+  const sshd = await lab.start("jump1", { config: ["PermitOpen 127.0.0.1:* missing.invalid:*"] });
   await using openssh = await OpensshLab.create(lab, [hostLines(lab, sshd)]);
   const host = openssh.to("jump1");
   const refused = await failure(host, { host: "127.0.0.1", port: freePort() });
   assert.deepEqual([refused.code, socks5Reply(refused)], ["refused", 5]);
-  const unknown = await failure(host, { host: "nobody.invalid", port: 80 });
+  const unknown = await failure(host, { host: "missing.invalid", port: 80 });
   assert.deepEqual([unknown.code, socks5Reply(unknown)], ["name_not_found", 4]);
   const prohibited = await failure(host, { host: "127.0.0.2", port: 80 });
   assert.deepEqual([prohibited.code, socks5Reply(prohibited)], ["not_allowed", 2]);
   assert.equal(sshd.signIns, 1);
 });
 
-peerTest("Openssh says how a jump host fails", opensshPeers, async (paths) => {
+peerTest("Openssh reports why a jump host fails", opensshPeers, async (paths) => {
   await using lab = await SshLab.create(paths);
   const sshd = await lab.start("jump1");
   const strange = await lab.start("strange");
@@ -107,7 +107,7 @@ peerTest("Openssh says how a jump host fails", opensshPeers, async (paths) => {
     hostLines(lab, { name: "behind_dead", port: sshd.port }, "ProxyJump dead"),
     hostLines(lab, { name: "silent", port: silent.port }),
     hostLines(lab, { name: "locked", port: sshd.port }, `PubkeyAuthentication no`),
-    hostLines(lab, { name: "unnamed", port: 22 }).replace("HostName 127.0.0.1", "HostName nobody.invalid"),
+    hostLines(lab, { name: "unnamed", port: 22 }).replace("HostName 127.0.0.1", "HostName missing.invalid"),
     hostLines(lab, { name: "unheard", port: strange.port }, "HostKeyAlias unheard"),
   ]);
   const target = { host: "127.0.0.1", port: freePort() };
@@ -141,7 +141,7 @@ peerTest("Openssh says how a jump host fails", opensshPeers, async (paths) => {
   }
   const late = await failure(openssh.to("silent", { times: { connectTimeout: 1000 } }), target);
   assert.equal(late.code, "timeout");
-  // A configuration that ssh itself does not take.
+  // A configuration that ssh itself rejects.
   await using broken = await OpensshLab.create(lab, ["Host odd", "  NoSuchOption yes"]);
   const odd = await failure(broken.to("odd"), target);
   assert.equal(odd.code, "config");
@@ -149,7 +149,7 @@ peerTest("Openssh says how a jump host fails", opensshPeers, async (paths) => {
 });
 
 peerTest(
-  "Openssh goes through jump hosts of the configuration, and those it is told",
+  "Openssh uses jump hosts from the configuration and from its options",
   opensshPeers,
   async (paths) => {
     await using lab = await SshLab.create(paths);
@@ -194,7 +194,7 @@ peerTest(
 );
 
 peerTest(
-  "Openssh serves new requests beside a frozen session, and gives that up",
+  "Openssh opens another session next to a frozen one, and drops the frozen one",
   opensshPeers,
   async (paths) => {
     await using lab = await SshLab.create(paths);
@@ -208,11 +208,11 @@ peerTest(
     await request(host, echo.port);
     assert.ok(performance.now() - startedAt < 3000);
     assert.equal(sshd.signIns, 2);
-    await eventually("the frozen one is given up", () => host.status().sessions === 1);
+    await eventually("the frozen session is dropped", () => host.status().sessions === 1);
   },
 );
 
-/** The processes that have a text in their command line. */
+/** The processes whose command line contains a text. */
 async function processesWith(sh: string, text: string): Promise<string[]> {
   const script = 'for at in /proc/[0-9]*; do case "$(tr "\\0" " " <$at/cmdline 2>/dev/null)" in ' +
     '*"$1"*) [ $at = /proc/$$ ] || echo ${at#/proc/};; esac; done';
@@ -220,7 +220,7 @@ async function processesWith(sh: string, text: string): Promise<string[]> {
   return stdout.split("\n").filter((pid) => pid !== "");
 }
 
-/** How many TCP sockets a process listens on. */
+/** The number of TCP sockets on which a process listens. */
 async function portsOf(sh: string, pid: string): Promise<number> {
   const script = 'for at in $(readlink /proc/$1/fd/* | sed -n "s/^socket:.\\([0-9]*\\).$/\\1/p"); do ' +
     "cat /proc/net/tcp /proc/net/tcp6 | awk -v inode=$at '$4 == \"0A\" && $10 == inode'; done";
@@ -229,7 +229,7 @@ async function portsOf(sh: string, pid: string): Promise<number> {
   return stdout.split("\n").filter((line) => line !== "").length;
 }
 
-/** What the engine needs. */
+/** The dependencies of the engine. */
 const grants = ["--allow-net", "--allow-read", "--allow-write", "--allow-sys=uid", "--allow-run=ssh,/bin/sh"];
 const onLinux = { platforms: ["linux"] } as const;
 
@@ -241,7 +241,7 @@ peerTest("Openssh opens no port, and leaves no process and no file", opensshPeer
   const host = openssh.to("jump1");
   await request(host, echo.port);
   const [pid = "", ...others] = await processesWith(paths.sh, openssh.parent);
-  // ssh, and the guard beside it.
+  // ssh and its guard.
   assert.equal(others.length, 1);
   for (const found of [pid, ...others]) assert.equal(await portsOf(paths.sh, found), 0);
   const [name = ""] = (await openssh.files.list(openssh.parent)).filter((name) => !name.endsWith(".lock"));
@@ -251,13 +251,16 @@ peerTest("Openssh opens no port, and leaves no process and no file", opensshPeer
   const reading = assert.rejects(open.read(new Uint8Array(1)));
   await openssh[Symbol.asyncDispose]();
   await reading;
-  await eventually("nothing runs", async () => (await processesWith(paths.sh, openssh.parent)).length === 0);
+  await eventually(
+    "no process runs",
+    async () => (await processesWith(paths.sh, openssh.parent)).length === 0,
+  );
   assert.deepEqual(await openssh.files.list(openssh.parent), []);
   await assert.rejects(host.dial({ host: "127.0.0.1", port: echo.port }, { signal }), { code: "cancelled" });
 }, onLinux);
 
 peerTest(
-  "Openssh ends the ssh program when postern is killed, and removes what is left",
+  "Openssh ends the ssh program when postern is killed, and removes its files",
   opensshPeers,
   async (paths) => {
     await using lab = await SshLab.create(paths);
@@ -279,7 +282,7 @@ peerTest(
     await reader.cancel();
     await eventually("ssh ends", async () => (await processesWith(paths.sh, socket)).length === 0);
     assert.equal((await openssh.files.list(openssh.parent)).length, 2);
-    // One that lost its guard too: nothing but its socket tells of it.
+    // A master whose guard was killed too: only its socket identifies it.
     const lost = `${openssh.parent}/ssh-00000000`;
     await openssh.files.privateDirectory(lost);
     await Deno.writeTextFile(`${lost}.lock`, "", { mode: 0o600 });
@@ -288,7 +291,7 @@ peerTest(
       stdin: "null",
       stderr: "null",
     }).spawn();
-    await eventually("the master is there", async () => await openssh.files.info(`${lost}/1`) !== undefined);
+    await eventually("the master exists", async () => await openssh.files.info(`${lost}/1`) !== undefined);
     await request(openssh.to("jump1"), echo.port);
     await orphan.status;
     assert.equal((await openssh.files.list(openssh.parent)).length, 2);
@@ -297,16 +300,16 @@ peerTest(
   onLinux,
 );
 
-peerTest("Openssh makes another session when one has had many refusals", opensshPeers, async (paths) => {
+peerTest("Openssh opens another session after many refusals in one", opensshPeers, async (paths) => {
   await using lab = await SshLab.create(paths);
   await using echo = echoServer();
   const sshd = await lab.start("jump1");
   await using openssh = await OpensshLab.create(lab, [hostLines(lab, sshd)]);
   const host = openssh.to("jump1");
-  const nobody = { host: "127.0.0.1", port: freePort() };
+  const closed = { host: "127.0.0.1", port: freePort() };
   await using kept = await host.dial({ host: "127.0.0.1", port: echo.port }, { signal });
   for (let round = 0; round < 11; round++) {
-    const codes = await Promise.all(Array.from({ length: 100 }, () => failure(host, nobody)));
+    const codes = await Promise.all(Array.from({ length: 100 }, () => failure(host, closed)));
     assert.ok(codes.every(({ code }) => code === "refused"));
   }
   await request(host, echo.port);

@@ -3,13 +3,13 @@ import { storeClusters } from "../support/lab_clusters.ts";
 import { peerTest, skippedTest } from "../support/peers.ts";
 import { Household } from "../support/postern_process.ts";
 
-/** Somebody else of this machine: nobody, in no group. */
+/** Another user of this machine: uid 65534, in no group. */
 const stranger = { uid: 65_534, gid: 65_534 };
 
 const name =
-  "another user of the machine reads no file, reaches no control, and without the door's password no page that shows";
+  "another user of the machine cannot read files, use the control socket, or see pages without the password";
 
-const prepared = "a directory for sockets that another user has made, or may write, is refused";
+const prepared = "postern refuses a socket directory that another user owns or can write";
 
 if (Deno.uid() === 0) {
   peerTest(name, ["sh", "curl"], tryAll);
@@ -47,7 +47,7 @@ async function tryAll({ sh, curl }: { sh: string; curl: string }): Promise<void>
     ].join("\n"),
   );
   await Deno.writeTextFile(`${home.places.config}/password`, "hunter2\n", { mode: 0o600 });
-  // The directories above let everybody in, so that what keeps a stranger out is what postern has made.
+  // The parent directories are open to all, so only the modes that postern sets keep the other user out.
   for (const path of [temporary(), home.directory, `${home.directory}/run`, `${home.directory}/tmp`]) {
     await Deno.chmod(path, 0o755);
   }
@@ -76,7 +76,7 @@ async function tryAll({ sh, curl }: { sh: string; curl: string }): Promise<void>
     }).output();
     return { code, text: new TextDecoder().decode(stdout) };
   };
-  // The stranger can do what the test asks of it at all.
+  // The other user can perform the actions of the test.
   assert.deepEqual(await as(sh, ["-c", 'test -r "$1" && echo yes', "sh", sh]), { code: 0, text: "yes\n" });
 
   const paths = [...await pathsBelow(home.directory)].filter((path) => !before.has(path));
@@ -87,7 +87,7 @@ async function tryAll({ sh, curl }: { sh: string; curl: string }): Promise<void>
   );
   for (const path of paths) {
     const { text } = await as(sh, ["-c", 'cat "$1" >/dev/null 2>&1 && echo read it', "sh", path]);
-    assert.equal(text, "", `a stranger reads ${path}`);
+    assert.equal(text, "", `another user reads ${path}`);
   }
   const socket = paths.find((path) => path.endsWith("default.sock")) ?? "";
   assert.equal((await as(curl, ["-s", "--unix-socket", socket, "http://localhost/v1/status"])).code, 7);
@@ -117,7 +117,7 @@ async function tryAll({ sh, curl }: { sh: string; curl: string }): Promise<void>
     return /name="postern-token" content="([^"]*)"/.exec(text)?.[1];
   };
   assert.equal(await tokenAt(address), "");
-  // Who may use a door without a password may see what it does: docs/guide/security.md.
+  // A user who may use an instance without a password may see its status: docs/guide/security.md.
   const args = [
     "proxy",
     "--listen",
@@ -133,7 +133,7 @@ async function tryAll({ sh, curl }: { sh: string; curl: string }): Promise<void>
   assert.match(await tokenAt((await open.ready)[0] ?? "") ?? "", /^[0-9a-f]{48}$/);
 }
 
-/** The directory that all tests of a run are given, which nobody else may enter. */
+/** The directory of all tests of a run, which other users cannot enter. */
 function temporary(): string {
   return Deno.env.get("TMPDIR") ?? "/tmp";
 }

@@ -7,20 +7,20 @@ import { Household, type Instance } from "../support/postern_process.ts";
 import { RawClient, socks5Asking, throughSocks5 } from "../support/raw_client.ts";
 import { echoServer } from "../support/target_server.ts";
 
-/** Asks and gives the whole answer. */
+/** Sends a request and returns the whole response. */
 async function ask(address: string, ...lines: readonly string[]): Promise<string> {
   using client = await RawClient.connect(address);
   await client.send([...lines, "Connection: close", "", ""].join("\r\n"));
   return await client.restText();
 }
 
-/** Where a listener of a kind is, by the log. */
+/** The address of a listener of a kind, from the log. */
 async function listenerOf(instance: Instance, kind: string): Promise<string> {
   return (await instance.says(new RegExp(`listener\\.ready kind=${kind} address=(\\S+)`)))[1] ?? "";
 }
 
 peerTest(
-  "the metrics of a used door are read by Prometheus' own parser",
+  "Prometheus' own parser reads the metrics of a used instance",
   ["promcheck"],
   async ({ promcheck }) => {
     await using home = await Household.open();
@@ -55,7 +55,7 @@ routes: [{ to: 127.0.0.2, via: far-1 }]
   },
 );
 
-Deno.test("a POST from a foreign origin is 403, whatever else it brings", async () => {
+Deno.test("a POST from a foreign origin gets 403, whatever its other fields", async () => {
   await using home = await Household.open();
   await home.configure("default: direct\n");
   await using instance = await home.instance();
@@ -89,7 +89,7 @@ Deno.test("a POST from a foreign origin is 403, whatever else it brings", async 
   assert.doesNotMatch(instance.stderr, /config\.reload/);
 });
 
-Deno.test("a PAC file read through a tunnel names PROXY where the door asks for a password", async () => {
+Deno.test("a PAC file read through a tunnel names PROXY if the instance requires a password", async () => {
   await using home = await Household.open();
   await home.configure("listen: { auth: { users: [{ name: me, passwordFile: pw }] } }\ndefault: reject\n");
   await Deno.writeTextFile(`${home.places.config}/pw`, "secret\n", { mode: 0o600 });
@@ -101,7 +101,7 @@ Deno.test("a PAC file read through a tunnel names PROXY where the door asks for 
   }
 });
 
-Deno.test("a password in a URL is in no log, page, status or explanation", async () => {
+Deno.test("a password in a URL appears in no log, page, status or explanation", async () => {
   await using home = await Household.open();
   await using far = farSide({}, { protocol: "http", credentials: { user: "me", password: "another" } });
   const secret = "hunter2-and-more";
@@ -141,7 +141,7 @@ Deno.test("a password in a URL is in no log, page, status or explanation", async
   assert.match(said[0] ?? "", /^HTTP\/1\.1 403 [^]*Cannot sign in at the proxy "far"/);
 });
 
-Deno.test("the schema that `config schema` prints is a JSON Schema, and knows right from wrong", async () => {
+Deno.test("`config schema` prints a JSON Schema that accepts valid and rejects invalid configurations", async () => {
   await using home = await Household.open();
   const { code, stdout } = await home.run(["config", "schema"]);
   assert.equal(code, 0);

@@ -14,15 +14,15 @@ const text = (data: Uint8Array) => new TextDecoder().decode(data);
 const web = { namespace: "dev", pod: "web-0" };
 const size = 8 * 1024 * 1024;
 
-/** What stands behind the ports of the pod. */
-const ports = { echo: 80, late: 81, deaf: 82, flood: 83, nobody: 99 } as const;
+/** The servers behind the ports of the pod. */
+const ports = { echo: 80, late: 81, deaf: 82, flood: 83, closed: 99 } as const;
 
 peerTest("Port-forwards through a real API server", ["kubernetes"], async ({ kubernetes }, t) => {
   await using echo = new TargetServer(async (client) => {
     for (let some = await client.some(); some; some = await client.some()) await client.send(some);
     await client.end();
   });
-  // Says what it heard once the client has ended.
+  // Returns its input once the client has half-closed.
   await using late = new TargetServer(async (client) => {
     await client.send(await client.rest());
   });
@@ -55,9 +55,9 @@ peerTest("Port-forwards through a real API server", ["kubernetes"], async ({ kub
       await conn[Symbol.asyncDispose]();
     });
 
-    await t.step(`${form} says that nobody listens, and that there is no such pod`, async () => {
+    await t.step(`${form} reports a port without a listener, and a missing pod`, async () => {
       await using forwards = await KubeForwards.open({ kubeconfig: admin, form });
-      const refused = await forwards.pool.open({ ...web, port: ports.nobody }, { signal });
+      const refused = await forwards.pool.open({ ...web, port: ports.closed }, { signal });
       await assert.rejects(refused.read(new Uint8Array(1)), {
         code: "refused",
         message: /port 99 of the pod "dev\/web-0": .*connection refused/,
@@ -72,7 +72,7 @@ peerTest("Port-forwards through a real API server", ["kubernetes"], async ({ kub
   }
 
   for (const form of ["websocket", "spdy"] as const) {
-    await t.step(`${form} passes a half-close on, and the answer comes whole`, async () => {
+    await t.step(`${form} passes a half-close on, and the response arrives completely`, async () => {
       await using forwards = await KubeForwards.open({ kubeconfig: admin, form });
       const conn = await forwards.pool.open({ ...web, port: ports.late }, { signal });
       const sent = patternBytes(300_000, 6);
@@ -82,7 +82,7 @@ peerTest("Port-forwards through a real API server", ["kubernetes"], async ({ kub
     });
   }
 
-  await t.step("200 dials at once take two connections, and none is lost", async () => {
+  await t.step("200 dials at once share two connections, and none is lost", async () => {
     await using forwards = await KubeForwards.open({ kubeconfig: admin });
     const before = (await cluster.forwards()).sessions;
     const answers = await Promise.all(Array.from({ length: 200 }, async (_, index) => {
@@ -97,11 +97,11 @@ peerTest("Port-forwards through a real API server", ["kubernetes"], async ({ kub
     assert.ok(sessions <= 2, `${sessions} sessions`);
   });
 
-  await t.step("a pod that does not read holds up its own lane only", async () => {
+  await t.step("a pod that does not read blocks only its own lane", async () => {
     await using forwards = await KubeForwards.open({ kubeconfig: admin });
     const open = (port: number) => forwards.pool.open({ ...web, port }, { signal });
     const stalled = await open(ports.deaf);
-    // The streams of a session take turns at the five lanes: each of these has one of its own.
+    // Consecutive streams of a session use the five lanes in turn, so each of these has its own.
     const others = await Promise.all([1, 2, 3, 4].map(() => open(ports.echo)));
     await Promise.all(others.map((conn) => ask(conn, "before")));
     assert.equal(forwards.pool.status().sessions, 1);
@@ -114,23 +114,23 @@ peerTest("Port-forwards through a real API server", ["kubernetes"], async ({ kub
     })().catch(() => {});
     await stands(() => written);
     await Promise.all(others.map((conn) => ask(conn, "meanwhile")));
-    assert.ok(written < 64 * 1024 * 1024, `${written} bytes were taken for nobody`);
+    assert.ok(written < 64 * 1024 * 1024, `${written} bytes were taken without a reader`);
     await ask(await open(ports.echo), "and a new one");
     stalled.abort(new Error("enough"));
     await writing;
   });
 
-  await t.step("a client that does not read holds up nobody for long", async () => {
+  await t.step("a client that does not read delays others only briefly", async () => {
     await using forwards = await KubeForwards.open({ kubeconfig: admin });
     const stalled = await forwards.pool.open({ ...web, port: ports.flood }, { signal });
     const other = await forwards.pool.open({ ...web, port: ports.echo }, { signal });
     assert.equal(await stalled.read(new Uint8Array(1)), 1);
-    await ask(other, "beside it");
-    await ask(await forwards.pool.open({ ...web, port: ports.echo }, { signal }), "after it");
+    await ask(other, "meanwhile");
+    await ask(await forwards.pool.open({ ...web, port: ports.echo }, { signal }), "afterwards");
     stalled.abort(new Error("enough"));
   });
 
-  await t.step("a server that hangs costs a session, and the next dial works", async () => {
+  await t.step("a hanging server costs a session, and the next dial works", async () => {
     const limits = { quiet: 1000, patience: 4000 };
     await using forwards = await KubeForwards.open({ kubeconfig: admin, limits });
     const conn = await forwards.pool.open({ ...web, port: ports.echo }, { signal });
@@ -147,7 +147,7 @@ peerTest("Port-forwards through a real API server", ["kubernetes"], async ({ kub
     await ask(await calm.pool.open({ ...web, port: ports.echo }, { signal }), "after");
   });
 
-  await t.step("without the rights the missing ones are named", async () => {
+  await t.step("missing rights are named", async () => {
     const kubeconfig = await cluster.writeKubeconfig({ name: "bob", token: cluster.token("bob") });
     await using forwards = await KubeForwards.open({ kubeconfig });
     await assert.rejects(forwards.pool.open({ ...web, port: 80 }, { signal }), {
@@ -157,7 +157,7 @@ peerTest("Port-forwards through a real API server", ["kubernetes"], async ({ kub
     });
   });
 
-  await t.step("with the right of a POST alone it goes by a POST", async () => {
+  await t.step("with only the right for POST, postern uses POST", async () => {
     const rules = [{ apiGroups: [""], resources: ["pods/portforward"], verbs: ["create"] }];
     await cluster.allow("alice", "dev", rules);
     const kubeconfig = await cluster.writeKubeconfig({ name: "alice", token: cluster.token("alice") });
@@ -166,7 +166,7 @@ peerTest("Port-forwards through a real API server", ["kubernetes"], async ({ kub
     await ask(await forwards.pool.open({ ...web, port: ports.echo }, { signal }), "hello");
   });
 
-  await t.step("an API server that goes takes its streams along, and the next dial works", async () => {
+  await t.step("an API server that stops ends its streams, and the next dial works", async () => {
     await using forwards = await KubeForwards.open({ kubeconfig: admin });
     const conn = await forwards.pool.open({ ...web, port: ports.echo }, { signal });
     await ask(conn, "before");
@@ -195,7 +195,7 @@ async function take(conn: Conn, count: number): Promise<Uint8Array<ArrayBuffer>>
   return whole;
 }
 
-/** Resolves once a number has stood still for a while. */
+/** Resolves once a number has been constant for a while. */
 async function stands(value: () => number): Promise<void> {
   let before = -1;
   while (before !== value() || before === 0) {
@@ -204,7 +204,7 @@ async function stands(value: () => number): Promise<void> {
   }
 }
 
-/** The pod, and rights that were given, come a little later than the answers say. */
+/** The pod and new rights take effect a little later than the responses suggest. */
 async function isForwarding(kubeconfig: string): Promise<void> {
   await using forwards = await KubeForwards.open({ kubeconfig });
   for (const until = Date.now() + 60_000; Date.now() < until;) {

@@ -6,12 +6,12 @@ import { Household } from "../support/postern_process.ts";
 import { TargetServer } from "../support/target_server.ts";
 import { large, sha256, WebSite } from "../support/web_site.ts";
 
-peerTest("Go's golang.org/x/net/proxy half-closes and gets the whole answer", ["goclient"], async (
+peerTest("Go's golang.org/x/net/proxy half-closes and gets the whole response", ["goclient"], async (
   { goclient },
 ) => {
   await using home = await Household.open();
   await home.configure("default: direct\n");
-  // Not a web site: Deno's drops its answer when the client half-closes.
+  // An echo server instead of a web site: Deno's server drops its response when the client half-closes.
   await using target = new TargetServer(async (client) => {
     const heard = await client.restText();
     await client.send(heard.repeat(100_000));
@@ -22,18 +22,18 @@ peerTest("Go's golang.org/x/net/proxy half-closes and gets the whole answer", ["
     await listener.address(),
     target.address,
   ], {
-    stdin: "over the door\n",
+    stdin: "through postern\n",
   });
   assert.equal(code, 0, stderr);
-  assert.ok(stdout === "over the door\n".repeat(100_000), `${stdout.length} characters`);
+  assert.ok(stdout === "through postern\n".repeat(100_000), `${stdout.length} characters`);
 });
 
-peerTest("Go's net/http comes through by what the environment says, names unresolved", ["goclient"], async (
+peerTest("Go's net/http uses the proxy from the environment and does not resolve names", ["goclient"], async (
   { goclient },
 ) => {
   await using home = await Household.open();
   await using site = new WebSite();
-  // Go sends nothing on loopback through a proxy, so the site needs a name.
+  // Go uses no proxy for loopback, so the site needs a name.
   await using far = farSide({ "web.lab.example:80": site.address });
   await home.configure(`
 transports: { far: { proxy: { url: "socks5h://${far.address}" } } }
@@ -48,7 +48,7 @@ routes: [{ to: lab.example, via: far }]
   }
 });
 
-peerTest("Python's urllib, requests and PySocks come through", ["python"], async ({ python }) => {
+peerTest("Python's urllib, requests and PySocks work through the proxy", ["python"], async ({ python }) => {
   await using home = await Household.open();
   await home.configure("default: direct\n");
   await using site = new WebSite();
@@ -99,7 +99,7 @@ const [site] = Deno.args;
 const answer = await fetch("http://" + site + "/large");
 const sum = new Uint8Array(await crypto.subtle.digest("SHA-256", await answer.arrayBuffer())).toHex();
 const socket = new WebSocket("ws://" + site + "/socket");
-socket.onopen = () => socket.send("over the door");
+socket.onopen = () => socket.send("through postern");
 const said = await new Promise((resolve, reject) => {
   socket.onmessage = ({ data }) => resolve(data);
   socket.onerror = (event) => reject(new Error(event.message));
@@ -110,7 +110,7 @@ await closed;
 console.log(JSON.stringify({ sum, said }));
 `;
 
-Deno.test("Deno's fetch and WebSocket come through by HTTP_PROXY, the WebSocket as absolute form", async () => {
+Deno.test("Deno's fetch and WebSocket work through HTTP_PROXY, the WebSocket in absolute form", async () => {
   await using home = await Household.open();
   await home.configure("default: direct\n");
   await using site = new WebSite();
@@ -121,9 +121,9 @@ Deno.test("Deno's fetch and WebSocket come through by HTTP_PROXY, the WebSocket 
     ...["run", "--quiet", "--no-config", "--no-prompt", "--allow-net=127.0.0.1", program, site.address],
   ], { env: { HTTP_PROXY: `http://${await listener.address()}`, HOME: home.directory } });
   assert.equal(code, 0, stderr);
-  assert.deepEqual(JSON.parse(stdout), { sum: await sha256(large()), said: "over the door" });
+  assert.deepEqual(JSON.parse(stdout), { sum: await sha256(large()), said: "through postern" });
   await eventually(
-    "both are told of",
+    "both are reported",
     () => listener.stderr.match(/conn\.done .*protocol=http /g)?.length === 2,
   );
   assert.match(listener.stderr, new RegExp(`target=${site.address} `));

@@ -31,7 +31,7 @@ async function mode(path: string): Promise<number> {
 }
 
 Deno.test(
-  { name: "accept-new makes the directory and the file for us alone", ignore: !isPosix },
+  { name: "accept-new creates a private directory and a private file", ignore: !isPosix },
   async () => {
     const home = await Deno.makeTempDir();
     const file = `${home}/new/.ssh/known_hosts`;
@@ -42,11 +42,11 @@ Deno.test(
   },
 );
 
-peerTest("accept-new leaves modes and links as they are", ["sh"], async ({ sh }) => {
+peerTest("accept-new keeps modes and links", ["sh"], async ({ sh }) => {
   const home = await Deno.makeTempDir();
   await Deno.chmod(home, 0o755);
   await Deno.writeTextFile(`${home}/dotfile`, "# mine\n", { mode: 0o644 });
-  // Deno makes links only where it may write everywhere.
+  // Deno creates links only with unrestricted write permission.
   const { code, stderr } = await runPeer(sh, ["-c", "ln -s dotfile known_hosts"], { cwd: home });
   assert.equal(code, 0, stderr);
   await hostKeys().verify(settings(`${home}/known_hosts`), blobOf.ed25519(1), { signal });
@@ -55,7 +55,7 @@ peerTest("accept-new leaves modes and links as they are", ["sh"], async ({ sh })
   assert.deepEqual([await mode(home), await mode(`${home}/dotfile`)], [0o755, 0o644]);
 });
 
-Deno.test("accept-new of many hosts at once writes each of them on a line of its own, once", async () => {
+Deno.test("accept-new writes each of many concurrent hosts once, on a separate line", async () => {
   const file = `${await Deno.makeTempDir()}/known_hosts`;
   const instances = [hostKeys(), hostKeys(), hostKeys()];
   const names = Array.from({ length: 8 }, (_, index) => `host${index}.example`);
@@ -69,7 +69,7 @@ Deno.test("accept-new of many hosts at once writes each of them on a line of its
   assert.deepEqual(lines, names.map((name) => `${name} ${keyText("ed25519", 1)}`));
 });
 
-Deno.test("accept-new takes nothing new where the file is a directory", async () => {
+Deno.test("accept-new accepts nothing new if the file is a directory", async () => {
   const directory = await Deno.makeTempDir();
   const keys = hostKeys();
   const decision = await keys.decide(settings(directory), blobOf.ed25519(1), { signal });
@@ -78,7 +78,7 @@ Deno.test("accept-new takes nothing new where the file is a directory", async ()
   assert.match((await keys.problems(settings(directory)))[0]?.message ?? "", /not a regular file/);
 });
 
-Deno.test("HostKeys sees what another program wrote into the file", async () => {
+Deno.test("HostKeys sees the changes of other programs", async () => {
   const file = `${await Deno.makeTempDir()}/known_hosts`;
   const keys = hostKeys();
   const host: HostKeySettings = { ...settings(file), strictHostKeyChecking: "yes" };

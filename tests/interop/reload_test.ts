@@ -26,7 +26,7 @@ async function becomes(instance: Instance, port: number, code: number): Promise<
 
 interface Replacing {
   readonly name: string;
-  /** Puts a first configuration there; gives its path and how to replace it. */
+  /** Writes a first configuration; returns its path and a function that replaces it. */
   readonly prepare: (home: Household, first: string, bash: string) => Promise<{
     path: string;
     replace: (text: string) => Promise<void>;
@@ -58,7 +58,7 @@ const replacements: readonly Replacing[] = [
     },
   },
   {
-    name: "an editor that moves the old one away first",
+    name: "an editor that renames the old file first",
     prepare: async (home, first) => {
       const path = await home.configure(first);
       return {
@@ -72,7 +72,7 @@ const replacements: readonly Replacing[] = [
     },
   },
   {
-    name: "a symlink swap as of a mounted ConfigMap",
+    name: "a symlink swap as in a mounted ConfigMap",
     prepare: async ({ directory }, first, bash) => {
       const mount = `${directory}/mount`;
       let count = 0;
@@ -90,7 +90,7 @@ const replacements: readonly Replacing[] = [
   },
 ];
 
-/** Links need a shell: Deno makes them only for who may write everywhere. */
+/** Creating links needs a shell: Deno creates them only with unrestricted write permission. */
 async function run(bash: string, script: string, cwd: string): Promise<void> {
   const { code, stderr } = await runPeer(bash, ["-c", script], { cwd });
   assert.equal(code, 0, stderr);
@@ -98,7 +98,7 @@ async function run(bash: string, script: string, cwd: string): Promise<void> {
 
 for (const { name, prepare } of replacements) {
   peerTest(
-    `a configuration replaced by ${name} is taken within a second, a broken one is not`,
+    `a configuration replaced by ${name} is loaded within a second, a broken one is not`,
     ["bash"],
     async (
       { bash },
@@ -122,7 +122,7 @@ for (const { name, prepare } of replacements) {
   );
 }
 
-Deno.test("status tells why a configuration is not used, until it is mended", async () => {
+Deno.test("status shows why a configuration is not used, until it is corrected", async () => {
   await using home = await Household.open();
   await home.configure(closed);
   await using instance = await home.instance();
@@ -136,7 +136,7 @@ Deno.test("status tells why a configuration is not used, until it is mended", as
   assert.equal(await problem(), undefined);
 });
 
-Deno.test("a download goes on over reloads that take its route away, new connections are refused", async () => {
+Deno.test("a download survives reloads that remove its route, and new connections are refused", async () => {
   await using home = await Household.open();
   await home.configure(open);
   await using site = new WebSite();
@@ -165,7 +165,7 @@ const bomb = [
 const refused = [
   { name: "of 10 MB", text: `# ${"x".repeat(10_000_000)}\n`, says: /2 ?MB|2000000|bytes/ },
   { name: "that is a YAML bomb", text: bomb, says: /alias/i },
-  { name: "that is no text", text: "\u0000\u0001".repeat(100), says: /config\.yaml/ },
+  { name: "that is not text", text: "\u0000\u0001".repeat(100), says: /config\.yaml/ },
 ];
 
 for (const { name, text, says } of refused) {

@@ -9,7 +9,7 @@ const main = new URL("../../main.ts", import.meta.url).href;
 const isFromSource = compiled() === undefined;
 const gone = /dropped that right at startup/;
 
-Deno.test("a package finds nothing of the environment: the YAML library reads LOG_TOKENS in vain", async () => {
+Deno.test("a package cannot read the environment: the YAML library asks for LOG_TOKENS in vain", async () => {
   await using home = await Household.open();
   await home.configure("routes: [{ to: a.example, via: reject }]\n");
   const quiet = await home.run(["config", "check"]);
@@ -18,7 +18,7 @@ Deno.test("a package finds nothing of the environment: the YAML library reads LO
   assert.equal(asked.code, 0, asked.stderr);
 });
 
-Deno.test("a configuration still names variables", async () => {
+Deno.test("a configuration may still name variables", async () => {
   await using home = await Household.open();
   await Deno.writeTextFile(`${home.directory}/list.txt`, "wanted.example reject\n");
   await home.configure("routesFrom: ['${WANTED}/list.txt']\n");
@@ -28,7 +28,7 @@ Deno.test("a configuration still names variables", async () => {
   assert.match(stdout, /goes to reject/, stderr);
 });
 
-Deno.test("status, connections, explain, env, pac and reload print every format without any right", async () => {
+Deno.test("status, connections, explain, env, pac and reload print every format without any permission", async () => {
   await using home = await Household.open();
   await using instance = await home.instance(["--route", "a.example=reject"]);
   for (const output of ["table", "json", "yaml"]) {
@@ -50,7 +50,7 @@ const plain = "routes: [{ to: a.example, via: reject }]\n";
 const toCluster = "routes: [{ to: .svc, via: lab }]\n";
 const withSsh = `transports: { jump: { ssh: jump1 } }\n${plain}`;
 
-Deno.test("a reload that adds ssh to an instance without is refused, and the old configuration stays", async () => {
+Deno.test("a reload that adds ssh to an instance without ssh permission is refused, and the old configuration stays", async () => {
   await using home = await Household.open();
   await home.configure(plain);
   await using instance = await home.instance();
@@ -74,7 +74,7 @@ Deno.test("a reload that adds ssh to an instance without is refused, and the old
   assert.equal((await again.ended).code, 0);
 });
 
-Deno.test("a stored catalogue with jump hosts that comes to an instance without ssh is refused", async () => {
+Deno.test("a stored catalogue with jump hosts is refused by an instance without ssh permission", async () => {
   await using home = await Household.open();
   await home.configure(plain);
   await using _instance = await home.instance();
@@ -86,7 +86,7 @@ Deno.test("a stored catalogue with jump hosts that comes to an instance without 
   assert.match(stderr, /a catalogue needs ssh, and this instance dropped/);
 });
 
-peerTest("a reload that adds a cluster with a sign-in program to an instance without is refused", [
+peerTest("an instance without permission refuses a reload that adds a sign-in program", [
   "sh",
 ], async ({ sh }) => {
   await using home = await Household.open();
@@ -107,7 +107,7 @@ peerTest("a reload that adds a cluster with a sign-in program to an instance wit
   assert.equal(await isThere(marker), false);
 });
 
-peerTest("an instance whose clusters have no sign-in program starts none that a kubeconfig brings later", [
+peerTest("an instance without sign-in programs does not start one that a kubeconfig adds later", [
   "sh",
 ], async ({ sh }) => {
   await using home = await Household.open();
@@ -116,7 +116,7 @@ peerTest("an instance whose clusters have no sign-in program starts none that a 
   const env = await withPlugin(home, { sh, name: "kubelogin", marker });
   await home.configure(await clusterOf(home, api, { token: "t" }) + toCluster);
   await using instance = await home.instance(["--log-level", "debug"], { env });
-  // The last rights go once the kubeconfigs have been read.
+  // The last permissions are dropped once the kubeconfigs have been read.
   await instance.says(/rights\.kept/);
   await clusterOf(home, api, { exec: exec("kubelogin") });
   assert.equal((await home.run(["reload"])).code, 0);
@@ -135,7 +135,7 @@ peerTest("an instance whose clusters have no sign-in program starts none that a 
 });
 
 for (const name of [".ssh", "etc/resolver"]) {
-  Deno.test(`an instance that does not need ~/${name} can make nothing there`, async () => {
+  Deno.test(`an instance that does not need ~/${name} cannot create anything there`, async () => {
     await using home = await Household.open();
     await Deno.mkdir(`${home.directory}/${name}`, { recursive: true, mode: 0o700 });
     const path = `${home.directory}/${name}/socket`;
@@ -161,7 +161,7 @@ for (const name of [".ssh", "etc/resolver"]) {
   });
 }
 
-Deno.test("an instance that cannot start ends with its own exit code and words", async () => {
+Deno.test("an instance that cannot start exits with its own exit code and error", async () => {
   await using home = await Household.open();
   await home.configure("listen: { mixed: nonsense }\n");
   const { code, stdout, stderr } = await home.run(["proxy"]);
@@ -184,7 +184,7 @@ if (isFromSource) {
     const said = stdout + stderr;
     assert.match(
       said,
-      /Cannot run "our-login": missing permission --allow-run=our-login, which the kubeconfig/,
+      /Cannot run "our-login": missing permission --allow-run=our-login; the kubeconfig uses it/,
     );
     const [, flag = ""] = /deno task postern (--allow-run=\S+) COMMAND/.exec(said) ?? [];
     assert.equal(await isThere(marker), false);
@@ -208,7 +208,7 @@ if (isFromSource) {
       { option: "Match exec", line: 'Match exec "echo started > MARKER"\n  HostName jump1.invalid\n' },
     ]
   ) {
-    peerTest(`a ${option} whose shell is not among the permissions starts with the flag that is named`, [
+    peerTest(`a ${option} whose shell lacks permission starts with the flag from the hint`, [
       "bash",
     ], async ({ bash }) => {
       await using home = await Household.open();
@@ -220,7 +220,7 @@ if (isFromSource) {
       );
       const words = ["explain", "--dial", "web.example:80"];
       const env = { SHELL: bash };
-      // As in a service, which was installed in another shell.
+      // As in a service that was installed in another shell.
       const flags = sourceCommand(words, home.places, (name) => ({ HOME: home.directory })[name]);
       const { stdout, stderr } = await home.run(words, { env, program: [Deno.execPath(), ...flags, main] });
       const [, flag = ""] = /deno task postern (--allow-run=\S+) COMMAND/.exec(stdout + stderr) ?? [];
@@ -245,12 +245,12 @@ async function statusOf(home: Household): Promise<SeenStatus> {
   return status;
 }
 
-/** An API server that lets nobody do anything. */
+/** An API server that grants no rights. */
 function apiServer(): WebServer {
   return new WebServer(createNetwork().listen({ host: "127.0.0.1", port: 0 }), () => ({ status: 403 }));
 }
 
-/** A program in a directory of PATH that leaves a mark and gives a token. */
+/** A program in a directory of PATH that leaves a mark and returns a token. */
 async function withPlugin(
   home: Household,
   { sh, name, marker }: { readonly sh: string; readonly name: string; readonly marker: string },
@@ -268,7 +268,7 @@ function exec(command: string): unknown {
   return { apiVersion: "client.authentication.k8s.io/v1", command, interactiveMode: "Never" };
 }
 
-/** Writes a kubeconfig with one user; the lines that make its cluster the transport `lab`. */
+/** Writes a kubeconfig with one user; returns the lines that make its cluster the transport `lab`. */
 async function clusterOf(
   home: Household,
   { port }: WebServer,

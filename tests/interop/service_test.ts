@@ -155,7 +155,7 @@ peerTest(
     const browser = `${home.directory}/bin/browser`;
     const { code, stderr } = await home.run(args, { env: { POSTERN_BROWSER: browser } });
     assert.equal(code, 5, stderr);
-    assert.match(stderr, /Cannot sign in at \S+ without asking a person\n/);
+    assert.match(stderr, /Cannot sign in at \S+: the sign-in needs a user at a terminal\n/);
     assert.deepEqual(provider.authorizations, []);
     await assert.rejects(Deno.stat(mark), Deno.errors.NotFound);
   },

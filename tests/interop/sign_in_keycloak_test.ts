@@ -80,11 +80,17 @@ peerTest(
         const asked = home.start(["update"], { env });
         const { code, stderr } = await withBrowser(asked, "alice");
         assert.equal(code, 5, stderr);
-        assert.match(stderr, /error: Cannot read the clusters of .* it answered (?:401|500): .*Unauthorized/);
+        assert.match(
+          stderr,
+          /error: Cannot read the clusters of .* the server returned (?:401|500): .*Unauthorized/,
+        );
         assert.equal(stderr.match(/open this address/g)?.length, 1);
         const again = await silent("update");
         assert.equal(again.code, 5, again.stderr);
-        assert.match(again.stderr, /it answered (?:401|500): .*Unauthorized\npostern: hint: sign in again: /);
+        assert.match(
+          again.stderr,
+          /the server returned (?:401|500): .*Unauthorized\npostern: hint: sign in again: /,
+        );
         await configure("");
       },
     );
@@ -103,7 +109,7 @@ peerTest(
       const request = { name: "main", lieutenant: lieutenant.url, token };
       await assert.rejects(
         fetchCatalogue(request, { clock, client }, { signal: new AbortController().signal }),
-        { code: "auth", message: /it answered (?:401|500): .*Unauthorized/ },
+        { code: "auth", message: /the server returned (?:401|500): .*Unauthorized/ },
       );
       await configure("");
     });
@@ -117,7 +123,7 @@ peerTest(
       assert.equal(code, 5, stderr);
       assert.match(
         stderr,
-        /Cannot sign in at https:.*\/realms\/lab without asking a person\n.*postern login/,
+        /Cannot sign in at https:.*\/realms\/lab: the sign-in needs a user at a terminal\n.*postern login/,
       );
       await tokens.remove();
     });
@@ -131,7 +137,10 @@ peerTest(
       );
       const { code, stderr } = await silent("update");
       assert.equal(code, 5, stderr);
-      assert.match(stderr, /it answered 403: .*mallory@example\.com.*\npostern: hint: ask whoever runs it/);
+      assert.match(
+        stderr,
+        /the server returned 403: .*mallory@example\.com.*\npostern: hint: ask the API's administrator/,
+      );
     });
     await t.step("with a code on another device", async () => {
       const login = home.start(["login", "--device"], { env });

@@ -183,7 +183,7 @@ peerTest(`${inTurn} sequential connections leave nothing behind`, [...sshPeers, 
   for (let round = 0; round < 3; round++) {
     const args = [
       "rate",
-      "-door",
+      "-proxy",
       address,
       "-pid",
       `${instance.pid}`,

@@ -273,7 +273,7 @@ peerTest(
           }),
         })),
       cannot: {
-        "says at the dial that a target refuses": late,
+        "reports at the dial that a target refuses": late,
       },
     }, t);
   },

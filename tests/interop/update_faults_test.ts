@@ -89,7 +89,7 @@ namespaceTest(
     assert.deepEqual([code, stdout], [1, ""]);
     assert.match(
       stderr,
-      /the file system is read-only.*\npostern: hint: use a writable place, .*; the catalogue of \d+s ago is kept\n$/,
+      /the file system is read-only.*\npostern: hint: use a writable place, .*; postern keeps the catalogue of \d+s ago\n$/,
     );
     const listed = await home.run(["clusters"], { under });
     assert.deepEqual([listed.code, listed.stdout.split("\n").length], [0, 22], listed.stderr);
@@ -137,7 +137,7 @@ namespaceTest(
     assert.equal(code, 0, told);
     assert.match(
       told ?? "",
-      /error: Cannot .*: (?:no space left|the disk is full or failing).*\npostern: hint: .*; the catalogue of \d+s ago is kept\n/,
+      /error: Cannot .*: (?:no space left|the disk is full or failing).*\npostern: hint: .*; postern keeps the catalogue of \d+s ago\n/,
     );
     assert.deepEqual(said?.match(/^catalogue main: \d+ clusters/gm), [
       "catalogue main: 20 clusters",

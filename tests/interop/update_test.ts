@@ -44,7 +44,7 @@ peerTest(
     await t.step("a user without permission gets Lieutenant's error", async () => {
       const { code, stderr } = await withBrowser(home.start(["update"], { env }), "mallory@example.com");
       assert.equal(code, 5, stderr);
-      assert.match(stderr, /\npostern: error: Cannot read the clusters of .*: it answered 403/);
+      assert.match(stderr, /\npostern: error: Cannot read the clusters of .*: the server returned 403/);
     });
     await t.step("the first update signs in with a browser", async () => {
       const { code, stdout, stderr } = await withBrowser(home.start(["login"], { env }), "alice@example.com");
@@ -90,7 +90,7 @@ peerTest(
     await t.step("an update reports the age of the kept catalogue", async () => {
       const { code, stdout, stderr } = await home.run(["update"]);
       assert.deepEqual([code, stdout], [6, ""]);
-      assert.match(stderr, /the catalogue of \d+s ago is kept\n$/);
+      assert.match(stderr, /postern keeps the catalogue of \d+s ago\n$/);
     });
     await t.step("the store contains no secrets", async () => {
       for (const name of ["catalogue.kv", "snapshot.json"]) {

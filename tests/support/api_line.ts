@@ -1,4 +1,4 @@
-/** The way to an API server on an address of its own, which can be cut and mended. */
+/** A TCP forwarder to an API server on a separate address; tests can cut and repair it. */
 export class ApiLine implements AsyncDisposable {
   readonly port: number;
   readonly #to: number;
@@ -6,7 +6,7 @@ export class ApiLine implements AsyncDisposable {
   #listener: Deno.TcpListener | undefined;
   #serving: Promise<void>;
 
-  /** To `127.0.0.1:12345`. */
+  /** Creates a line to an address such as `127.0.0.1:12345`. */
   constructor(to: string) {
     this.#to = Number(to.slice(to.lastIndexOf(":") + 1));
     this.#listener = Deno.listen({ hostname: "127.0.0.1", port: 0 });
@@ -18,7 +18,7 @@ export class ApiLine implements AsyncDisposable {
     return `https://127.0.0.1:${this.port}`;
   }
 
-  /** From here on its address refuses, and what went over it is broken. */
+  /** Refuses new connections and breaks the current ones. */
   async cut(): Promise<void> {
     this.#listener?.close();
     this.#listener = undefined;
@@ -46,7 +46,7 @@ export class ApiLine implements AsyncDisposable {
     try {
       const server = await Deno.connect({ hostname: "127.0.0.1", port: this.#to });
       this.#conns.add(server);
-      // The end of either direction is the end of both: a line that was cut has no half.
+      // The end of one direction ends both: a cut line has no half-close.
       await Promise.race([move(client, server), move(server, client)]);
       close(server);
       this.#conns.delete(server);
@@ -66,7 +66,7 @@ async function move(from: Deno.TcpConn, to: Deno.TcpConn): Promise<void> {
       for (let at = 0; at < count;) at += await to.write(buffer.subarray(at, count));
     }
   } catch (error) {
-    // It was cut, or one of its ends has gone.
+    // The line was cut, or one end has closed.
     const isEnd = error instanceof Deno.errors.BadResource || error instanceof Deno.errors.Interrupted ||
       error instanceof Deno.errors.ConnectionReset || error instanceof Deno.errors.BrokenPipe;
     if (!isEnd) throw error;
@@ -77,7 +77,7 @@ function close(conn: Deno.TcpConn): void {
   try {
     conn.close();
   } catch (error) {
-    // It is closed already.
+    // Already closed.
     if (!(error instanceof Deno.errors.BadResource)) throw error;
   }
 }

@@ -8,10 +8,10 @@ const flags = [
   "--no-first-run",
 ];
 
-/** How long something may take that a person would see at once, in ms: long enough for a busy machine. */
+/** The time limit for a change on the page in ms: long enough for a busy machine. */
 const patience = 30_000;
 
-/** Chromium without a window, for as long as a test needs it. */
+/** A headless Chromium for one test. */
 export class TestBrowser implements AsyncDisposable {
   readonly #browser: Browser;
 
@@ -24,7 +24,7 @@ export class TestBrowser implements AsyncDisposable {
     return new TestBrowser(browser);
   }
 
-  /** A page in a profile of its own, with what its console and its policy say against it. */
+  /** Opens a page in a new profile and collects its console errors and policy violations. */
   async page(options: PageOptions = {}): Promise<WatchedPage> {
     const { colours = "light", width = 1280, height = 900 } = options;
     const context = await this.#browser.newContext({
@@ -54,5 +54,5 @@ export interface PageOptions {
   readonly height?: number;
 }
 
-/** A page, and everything that went wrong in it. */
+/** A page and its errors. */
 export type WatchedPage = Page & { readonly complaints: string[] };

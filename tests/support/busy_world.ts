@@ -11,23 +11,23 @@ import { recordingLog } from "./recording_log.ts";
 import { openSshHousehold, sshHostLines } from "./ssh_household.ts";
 import { SshLab, type sshPeers } from "./sshd.ts";
 
-/** A door with ways out of several kinds, and clients that use them. */
+/** An instance with several kinds of transports, and clients that use them. */
 export interface BusyWorld extends AsyncDisposable {
   readonly home: Household;
   readonly instance: Instance;
   readonly address: string;
-  /** Connects through the door, and stays until the end. */
+  /** Connects through the instance and keeps the connection until the end. */
   connect(host: string, port: number): Promise<void>;
 }
 
-/** Names behind the company's proxy, which the test knows only there. */
+/** Names that only the company's proxy resolves. */
 const companyNames = ["db.example.net:5432", "grafana.example.net:443", "registry.example.net:5000"];
-/** Names behind the proxy of a shop, which is behind two jump hosts. */
+/** Names that only a shop's proxy resolves, reached through two jump hosts. */
 const shopNames = ["orders.shop.example:443", "redis.shop.example:6379"];
 
 /**
- * What a person's day looks like: a company's proxy, two jump hosts one behind the other with another proxy and the
- * API server of a cluster behind them, and a way that does not work.
+ * A typical working day: a company's proxy, a chain of two jump hosts to another proxy and to the API server
+ * of a cluster, and a transport that fails.
  */
 export async function openBusyWorld(paths: PeerPaths<typeof sshPeers[number]>): Promise<BusyWorld> {
   await using opened = new AsyncDisposableStack();
@@ -74,7 +74,7 @@ export async function openBusyWorld(paths: PeerPaths<typeof sshPeers[number]>): 
   return { home, instance, address, connect, [Symbol.asyncDispose]: () => moved.disposeAsync() };
 }
 
-/** All that a person has open at once. */
+/** Opens the connections of a typical user. */
 export async function fill({ connect }: BusyWorld): Promise<void> {
   for (const name of [...companyNames, ...shopNames]) await connectTo(connect, name);
   await connect("web.shop.svc.cluster.local", 80);
@@ -87,18 +87,18 @@ async function connectTo(connect: BusyWorld["connect"], name: string): Promise<v
   await connect(host, Number(port));
 }
 
-/** Reads all that comes and answers a little, as a client does that downloads. */
+/** Reads all data and sends a little, like a client that downloads. */
 async function download(client: RawClient): Promise<void> {
   try {
     for (let bytes = await client.some(); bytes; bytes = await client.some()) {
       await client.send(new Uint8Array(Math.ceil(bytes.length / 8)));
     }
   } catch {
-    // The test is over.
+    // The test has ended.
   }
 }
 
-/** A cluster with one Service, and the kubeconfig that leads to where it listens. */
+/** A cluster with one Service, and a kubeconfig for it. */
 function openCluster(port: number): { readonly cluster: DemoCluster; readonly kubeconfig: string } {
   const world = createWorld({ main: import.meta.url, flags: [] });
   let listens = "";

@@ -4,8 +4,9 @@ import { PosternError } from "../../src/words/mod.ts";
 import { createWorld } from "../../src/runtime/mod.ts";
 
 /**
- * A process that uses a catalogue store: `read DIRECTORY` prints `NAME YEAR COUNT` of each catalogue, `put DIRECTORY
- * NAME YEAR COUNT [TIMES]` stores one that many times, a year later each time, and says when the first one is stored.
+ * A process that uses a catalogue store. `read DIRECTORY` prints `NAME YEAR COUNT` of each catalogue. `put
+ * DIRECTORY NAME YEAR COUNT [TIMES]` stores a catalogue that many times, each time a year later, and prints a
+ * line after the first time.
  */
 if (import.meta.main) Deno.exit(await run(Deno.args));
 
@@ -35,7 +36,7 @@ async function run([verb = "", directory = "", name = "", year = "0", count = "0
   }
 }
 
-/** A catalogue of as many clusters, each with twenty domains; those of one year are not those of another. */
+/** Returns a catalogue of `count` clusters with twenty domains each; the domains depend on the year. */
 export function storedCatalogue(name: string, year: number, count: number): Catalogue {
   const clusters = Array.from({ length: count }, (_, index) => {
     const base = `c-${name}-${year}-${index}.example.net`;

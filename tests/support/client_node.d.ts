@@ -1,10 +1,13 @@
-// What tests use of `@kubernetes/client-node`. Its own types need `@types/node`, which would take the place of Deno's
-// types for all of the program.
+// The parts of `@kubernetes/client-node` that tests use. Its own types need `@types/node`, which would
+// replace Deno's types for the whole program.
 import type { PassThrough } from "node:stream";
 
 export class KubeConfig {
   loadFromFile(file: string): void;
-  /** As the environment has it; the current context is that of the last file, or of the first one, as kubectl has it. */
+  /**
+   * Loads the files of the environment; the current context comes from the last file, or from the first one
+   * as in kubectl.
+   */
   loadFromDefault(options: undefined, contextFromStartingConfig: boolean): void;
   getContexts(): readonly { readonly name: string }[];
   getCurrentContext(): string | undefined;

@@ -4,10 +4,10 @@ import { PassThrough } from "node:stream";
 import { pathToFileURL } from "node:url";
 import type * as ClientNode from "./client_node.d.ts";
 
-// `@kubernetes/client-node` as a program of its own: tests run it as they run curl, so that what it keeps open and what
-// it loads stays out of their process. The first argument is the module, where `deno task peers` has put it.
+// `@kubernetes/client-node` as a separate program: tests run it like curl, so that its connections and
+// modules stay out of their process. The first argument is the module installed by `deno task peers`.
 
-/** A context of a kubeconfig, in words that our reader and this one share. */
+/** A context of a kubeconfig, in a form common to our reader and this one. */
 export interface ReadContext {
   readonly server: string;
   readonly ca: ReadPem;
@@ -24,7 +24,7 @@ export interface ReadContext {
   readonly as: string | null;
 }
 
-/** PEM, the file that has it, or neither. */
+/** PEM text, a file with it, or neither. */
 export type ReadPem = { readonly pem: string } | { readonly file: string } | null;
 
 export interface ReadExec {
@@ -34,7 +34,7 @@ export interface ReadExec {
   readonly env: Readonly<Record<string, string>>;
 }
 
-/** What it makes of one kubeconfig, or why it refuses it. */
+/** The result of reading one kubeconfig, or the reason of a refusal. */
 export type ReadFile =
   | { readonly current: string | null; readonly contexts: Readonly<Record<string, ReadContext>> }
   | { readonly refused: string };
@@ -44,13 +44,13 @@ const { CoreV1Api, KubeConfig, PortForward, Watch }: typeof ClientNode = await i
   pathToFileURL(module).href
 );
 
-// Several files of one list have a colon between them.
+// Colons separate the files of one list.
 if (verb === "read") { for (const path of args) console.log(JSON.stringify(read(path))); }
 else if (verb === "services") await listServices(...args);
 else if (verb === "watch") await watch(...args);
 else if (verb === "forward") await forward(...args);
 else throw new Error(`no such verb: ${verb}`);
-// It keeps its connections for later requests.
+// The library keeps its connections for later requests.
 process.exit();
 
 function read(path: string): ReadFile {
@@ -66,7 +66,7 @@ function read(path: string): ReadFile {
 function contextOf(config: ClientNode.KubeConfig, name: string): ReadContext {
   const context = config.getContextObject(name);
   const cluster = config.getCluster(context?.cluster ?? "");
-  // What every call of it does then.
+  // Every call then follows the same path.
   if (!context || !cluster) throw new Error("No active cluster!");
   const user = config.getUser(context.user);
   const exec = user?.exec;
@@ -104,7 +104,7 @@ async function listServices(path = "", namespace = ""): Promise<void> {
   for (const { metadata } of items) console.log(metadata?.name);
 }
 
-/** Says of each event what it is, and ends with the watch, or after so many. */
+/** Prints each event; ends with the watch or after `count` events. */
 async function watch(path = "", watched = "", count = "Infinity"): Promise<void> {
   const over = Promise.withResolvers<void>();
   let left = Number(count);
@@ -121,7 +121,7 @@ async function watch(path = "", watched = "", count = "Infinity"): Promise<void>
   await over.promise;
 }
 
-/** Says what it reads to a port of a pod, and prints as much of the answer as that was. */
+/** Sends stdin to a port of a pod and prints the same number of bytes of the answer. */
 async function forward(path = "", namespace = "", pod = "", port = ""): Promise<void> {
   const text = await new Response(Deno.stdin.readable).bytes();
   const [input, output, errors] = [new PassThrough(), new PassThrough(), new PassThrough()];
@@ -133,7 +133,7 @@ async function forward(path = "", namespace = "", pod = "", port = ""): Promise<
     left -= bytes.length;
     if (left <= 0) over.resolve();
   });
-  // An empty message says that there was no error.
+  // An empty message means no error.
   errors.on("data", (bytes: Uint8Array) => bytes.length > 0 && over.reject(new Error(String(bytes))));
   const socket = await new PortForward(opened(path)).portForward(
     namespace,
@@ -143,14 +143,14 @@ async function forward(path = "", namespace = "", pod = "", port = ""): Promise<
     errors,
     input,
   );
-  if (typeof socket === "function") throw new Error("it tries again, unasked");
+  if (typeof socket === "function") throw new Error("it retries on its own");
   input.write(text);
   await over.promise;
   socket.close();
   await new Blob(answer).stream().pipeTo(Deno.stdout.writable);
 }
 
-/** One kubeconfig, or a list of them as `KUBECONFIG` has it. */
+/** Loads one kubeconfig, or a list as in `KUBECONFIG`. */
 function opened(path: string): ClientNode.KubeConfig {
   const config = new KubeConfig();
   if (path.includes(delimiter)) {

@@ -1,9 +1,9 @@
 import { Tasks } from "../../src/core/mod.ts";
 
-/** The networks of Services of a cluster whose addresses are this machine's, so that an agent on it reaches them. */
+/** A network of Services on loopback, so that an agent on this machine reaches them. */
 export const loopbackServices = "127.96.0.0/16";
 
-/** Whether this machine lets us listen there, also on the port of DNS. */
+/** Whether the test may listen on these addresses, also on the DNS port. */
 export function hasServiceAddresses(): boolean {
   try {
     Deno.listen({ hostname: "127.96.0.10", port: 53 }).close();
@@ -11,17 +11,17 @@ export function hasServiceAddresses(): boolean {
   } catch (error) {
     const isRefusal = error instanceof Deno.errors.PermissionDenied ||
       error instanceof Deno.errors.AddrNotAvailable;
-    // That another run listens there shows that it may be done.
+    // Another run listens there, so it is possible.
     if (isRefusal || error instanceof Deno.errors.AddrInUse) return !isRefusal;
     throw error;
   }
 }
 
-/** What kube-proxy does: connections to the address and port of a Service go to a local server. */
+/** Acts like kube-proxy: forwards connections to the address and port of a Service to a local server. */
 export class ServiceAddress implements AsyncDisposable {
   readonly #listener: Deno.TcpListener;
   readonly #tasks = new Tasks(undefined, () => {});
-  /** Connections so far. */
+  /** The number of connections so far. */
   connections = 0;
 
   constructor(address: { readonly hostname: string; readonly port: number }, to: number) {

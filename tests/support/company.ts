@@ -4,7 +4,7 @@ import { FakeLieutenant } from "./fake_lieutenant.ts";
 import { OidcServer } from "./oidc_server.ts";
 import { type CommandOptions, type Ended, Household } from "./postern_process.ts";
 
-/** A home with a Lieutenant API and its provider beside it, all on loopback. */
+/** A home directory, a Lieutenant API and its identity provider, all on loopback. */
 export class Company implements AsyncDisposable {
   readonly home: Household;
   readonly oidc: OidcServer;
@@ -25,12 +25,12 @@ export class Company implements AsyncDisposable {
     return new Company(home);
   }
 
-  /** Where the API is, for a household without a configuration. */
+  /** The variable with the API's address, for a home without a configuration. */
   get env(): Readonly<Record<string, string>> {
     return { LIEUTENANT_URL: this.lieutenant.url };
   }
 
-  /** An update that signs nobody in. */
+  /** Runs an update without a sign-in. */
   update(...args: string[]): Promise<Ended> {
     return this.updateUnder({}, ...args);
   }
@@ -47,7 +47,7 @@ export class Company implements AsyncDisposable {
   }
 }
 
-/** A cluster as an API tells of it. */
+/** A cluster in the form of the API. */
 export interface CompanyCluster {
   readonly id: string;
   readonly tenant: string;

@@ -2,13 +2,13 @@ import type { Conn } from "../../src/core/mod.ts";
 import type { Network } from "../../src/world/mod.ts";
 import { createNetwork } from "../../src/runtime/network/network.ts";
 
-/** The machine's network, with what it was asked for. */
+/** The machine's network, with counters. */
 export interface CountedNetwork extends Network {
-  /** How often something was connected to or looked up. */
+  /** The number of connections and lookups. */
   readonly asked: number;
-  /** How many of the connections have not been closed here. */
+  /** The number of connections that this side has not closed. */
   readonly open: number;
-  /** What refuses from now on, whatever is there. */
+  /** If set, every connection fails with this error. */
   refusal: Error | undefined;
 }
 

@@ -1,13 +1,13 @@
-/** What a source file declares and makes, as far as contracts ask for it. */
+/** The declarations and constructor calls of a source file, for the contract tests. */
 export interface SourceFile {
   readonly path: string;
-  /** Each class, with the classes and interfaces that it names as its own. */
+  /** Each class with its base class and interfaces. */
   readonly classes: ReadonlyMap<string, readonly string[]>;
-  /** The classes that `new` is called with. */
+  /** The classes in `new` expressions. */
   readonly made: ReadonlySet<string>;
-  /** The keys of each object literal, those of symbols by their last name. */
+  /** The keys of each object literal; symbols by their last name. */
   readonly literals: readonly (readonly string[])[];
-  /** The types that values are asserted to have, by `as` or `satisfies`. */
+  /** The types in `as` and `satisfies` expressions. */
   readonly asserted: ReadonlySet<string>;
 }
 
@@ -24,7 +24,7 @@ export async function readSources(directory: string): Promise<readonly SourceFil
   return files;
 }
 
-/** Reads one source by its syntax tree, which Deno's linter has. */
+/** Reads one source from the syntax tree of Deno's linter. */
 export function readSource(path: string, text: string): SourceFile {
   const classes = new Map<string, string[]>();
   const made = new Set<string>();
@@ -58,7 +58,7 @@ function nameOf(node: Deno.lint.Node | null): string {
   return node?.type === "Literal" ? String(node.value) : "";
 }
 
-/** All classes that are, by whatever way, of a type. */
+/** Returns all classes that directly or indirectly implement a type. */
 export function classesOf(type: string, files: readonly SourceFile[]): ReadonlySet<string> {
   const found = new Set([type]);
   for (let size = 0; size !== found.size;) {

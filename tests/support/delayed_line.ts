@@ -1,4 +1,4 @@
-/** A way to a port of this machine on which every byte takes its time, each way, however many there are. */
+/** A forwarder to a local port that delays all bytes in both directions without limiting the rate. */
 export class DelayedLine implements AsyncDisposable {
   readonly port: number;
   readonly #listener: Deno.TcpListener;
@@ -16,7 +16,7 @@ export class DelayedLine implements AsyncDisposable {
     this.#accepting = this.#accept();
   }
 
-  /** Listens; what comes goes on to the port, `ms` later. */
+  /** Starts a forwarder to the port with a delay of `ms`. */
   static start(to: number, { ms }: { readonly ms: number }): DelayedLine {
     return new DelayedLine(to, ms);
   }
@@ -52,7 +52,7 @@ export class DelayedLine implements AsyncDisposable {
     }
   }
 
-  /** Reads as fast as it comes, so that only time passes between the two, and nothing is held back. */
+  /** Reads without backpressure, so that only the delay affects the two sides. */
   async #move(from: Deno.TcpConn, to: Deno.TcpConn): Promise<void> {
     const queue: Delayed[] = [];
     let wake: (() => void) | undefined;
@@ -84,7 +84,7 @@ export class DelayedLine implements AsyncDisposable {
         for (let bytes = next.bytes; bytes.length > 0;) bytes = bytes.subarray(await to.write(bytes));
       }
     } catch {
-      // One side has gone: the other is told by the end.
+      // One side has closed: end the other.
       close(from);
       close(to);
     }
@@ -102,7 +102,7 @@ function close(conn: Deno.TcpConn): void {
   try {
     conn.close();
   } catch {
-    // Closed already.
+    // Already closed.
   }
 }
 

@@ -6,10 +6,10 @@ import { freePort, PeerServer } from "./peer_program.ts";
 import type { Ended, Instance } from "./postern_process.ts";
 import { testTls } from "./tls_files.ts";
 
-/** Dex with a public client "lieutenant", and alice and mallory, whose password is "password". */
+/** dex with a public client "lieutenant", and the users alice and mallory with the password "password". */
 export class Dex implements AsyncDisposable {
   readonly issuer: string;
-  /** The port of the callback that is registered besides 18000. */
+  /** The registered callback port other than 18000. */
   readonly callbackPort: number;
   readonly #server: PeerServer;
 
@@ -19,7 +19,7 @@ export class Dex implements AsyncDisposable {
     this.callbackPort = callbackPort;
   }
 
-  /** `directory` gets its certificate. */
+  /** Starts dex and writes its certificate to `directory`. */
   static async start(path: string, directory: string): Promise<Dex> {
     const [cert, key] = [`${directory}/dex.crt`, `${directory}/dex.key`];
     await Deno.writeTextFile(cert, testTls.server.cert);
@@ -42,7 +42,7 @@ export class Dex implements AsyncDisposable {
   }
 }
 
-/** A browser without a window: follows redirects, fills in the forms of dex, and keeps the last page. */
+/** A scripted browser: follows redirects, fills in dex's forms, and keeps the last page. */
 export class ScriptedBrowser {
   readonly #client = new HttpClient(
     { clock: systemClock, network: createNetwork() },
@@ -54,7 +54,7 @@ export class ScriptedBrowser {
     this.#user = user;
   }
 
-  /** Opens an address and signs in; the status and the text of the page where that ends. */
+  /** Opens an address and signs in; returns the status and text of the last page. */
   async visit(address: string): Promise<string> {
     let answer = await this.#ask({ url: new URL(address) });
     for (let page = textOf(answer), forms = 0; forms < 3; page = textOf(answer), forms++) {
@@ -81,7 +81,7 @@ export class ScriptedBrowser {
     const { signal } = new AbortController();
     let answer = await this.#client.ask(request, { signal });
     for (let hops = 0; hops < 10 && answer.status >= 300 && answer.status < 400; hops++) {
-      // From TLS to http://localhost: only browsers do that.
+      // A redirect from TLS to http://localhost, which only browsers follow.
       const to = new URL(answer.fields.get("location") ?? "", answer.url);
       answer = await this.#client.ask({ url: to }, { signal });
     }
@@ -89,7 +89,7 @@ export class ScriptedBrowser {
   }
 }
 
-/** Lets a command that signs in come to its end, with a person who signs in where it says. */
+/** Completes a command's sign-in as a user at the address that it prints. */
 export async function signedInBy(command: Instance, user?: string): Promise<Ended> {
   const [, address = ""] = await command.says(/open this address:\n(\S+)\n/);
   await new ScriptedBrowser(user).visit(address);

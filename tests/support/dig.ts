@@ -1,22 +1,22 @@
 import { runPeer } from "./peer_program.ts";
 
-/** What dig said of one question. */
+/** dig's result for one question. */
 export interface Dug {
-  /** `NOERROR`, `NXDOMAIN`; empty where it got no answer. */
+  /** `NOERROR`, `NXDOMAIN`; empty without an answer. */
   readonly status: string;
   /** `qr aa rd`. */
   readonly flags: readonly string[];
-  /** `NAME TTL CLASS TYPE DATA`, a line each. */
+  /** Lines `NAME TTL CLASS TYPE DATA`. */
   readonly answers: readonly string[];
   readonly authorities: readonly string[];
   readonly additionals: readonly string[];
-  /** Everything it said. */
+  /** The whole output. */
   readonly text: string;
 }
 
-/** Asks a server on 127.0.0.1 by the real dig; `args` are the question and its options. */
+/** Queries a server on 127.0.0.1 with the real dig; `args` are the question and its options. */
 export async function dig(path: string, port: number, ...args: readonly string[]): Promise<Dug> {
-  // One try that may take long: a second one would be counted by the server.
+  // A single attempt with a long timeout: the server would count a second one.
   const given = ["-r", "@127.0.0.1", "-p", `${port}`, "+time=30", "+tries=1", "+nocookie", ...args];
   const { stdout: text } = await runPeer(path, given);
   return {

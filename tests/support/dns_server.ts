@@ -10,14 +10,14 @@ import {
 } from "../../src/dns/mod.ts";
 import type { DnsType } from "../../src/dns/messages/dns_records.ts";
 
-/** What a DNS server over TCP says of a name: its addresses and aliases, or a code, or that it ends the connection. */
+/** The server's reaction to a name: addresses and aliases, an error code, or a closed connection. */
 export type DnsSaying =
   | { readonly addresses: readonly string[]; readonly alias?: string; readonly ttl?: number }
   | { readonly rcode: number }
   | "ends"
   | "silent";
 
-/** A DNS server that answers questions over TCP from a table; what is not in it does not exist. */
+/** A DNS server over TCP that answers from a table; other names do not exist. */
 export class DnsServer implements AsyncDisposable {
   readonly names = new Map<string, DnsSaying>();
   /** `TYPE name` of each question, in order. */

@@ -3,13 +3,15 @@ import type { Household } from "./postern_process.ts";
 
 const directory = new URL("../earlier/", import.meta.url);
 
-/** What earlier versions have left in a home each, by their names (`tests/earlier/README.md`). */
+/** The names of earlier versions with a stored home directory (`tests/earlier/README.md`). */
 export function earlierVersions(): string[] {
   return [...Deno.readDirSync(directory)].filter(({ isDirectory }) => isDirectory).map(({ name }) => name)
     .sort();
 }
 
-/** Puts what an earlier version has left into a home, with the rights that it had; gives what that version knew. */
+/**
+ * Copies the files of an earlier version into a home with their modes; returns the facts that version knew.
+ */
 export async function moveIn(home: Household, version: string): Promise<Known> {
   const from = decodeURIComponent(new URL(`${version}/`, directory).pathname);
   for await (const path of below(from)) {
@@ -29,7 +31,7 @@ export async function moveIn(home: Household, version: string): Promise<Known> {
 
 const privately = { mode: 0o600 };
 
-/** Every file below a directory, by its path there. */
+/** Yields the relative path of every file below a directory. */
 export async function* below(directory: string, path = ""): AsyncGenerator<string> {
   for await (const { name, isDirectory, isFile } of Deno.readDir(`${directory}/${path}`)) {
     if (isDirectory) yield* below(directory, `${path}${name}/`);

@@ -4,11 +4,11 @@ import type { KubeObject } from "./kube_objects.ts";
 import { eventually } from "./peer_program.ts";
 
 export interface EgressKindsOptions {
-  /** Whether `status.conditions` of Proxy is kept, as ours does; the kind of OpenShift drops it. */
+  /** Whether Proxy has `status.conditions`, as in postern's kind; OpenShift's kind drops it. */
   readonly keepsConditions?: boolean;
 }
 
-/** The definitions of Proxy, Network and Infrastructure that the manifests bring, or as OpenShift has them. */
+/** Returns the definitions of Proxy, Network and Infrastructure from our manifests, or as in OpenShift. */
 export function egressKinds({ keepsConditions = true }: EgressKindsOptions = {}): KubeObject[] {
   return ["infrastructures", "networks", "proxies"].map((name) => {
     const file = new URL(`../../deploy/egress/crds/${name}.yaml`, import.meta.url);
@@ -17,7 +17,7 @@ export function egressKinds({ keepsConditions = true }: EgressKindsOptions = {})
   });
 }
 
-/** Has a cluster know these kinds; resolves when it serves them. */
+/** Creates these kinds in a cluster and waits until it serves them. */
 export async function makeEgressKinds(cluster: KubeCluster, options?: EgressKindsOptions): Promise<void> {
   await cluster.apply(...egressKinds(options));
   for (const plural of ["infrastructures", "networks", "proxies"]) {

@@ -6,7 +6,7 @@ import type { KubeRule } from "./kube_role.ts";
 import { eventually } from "./peer_program.ts";
 import { Household, type Instance } from "./postern_process.ts";
 
-/** What people read of `Proxy/cluster`. */
+/** The fields of `Proxy/cluster` that tests read. */
 export interface ProxyView {
   readonly metadata: { readonly generation: number; readonly resourceVersion: string };
   readonly status?: {
@@ -26,7 +26,7 @@ export interface ConditionView {
   readonly lastTransitionTime: string;
 }
 
-/** What the report says. */
+/** The contents of the report. */
 export interface ReportView {
   readonly accepted: string;
   readonly reason: string;
@@ -41,14 +41,14 @@ export interface ReportView {
   }[];
 }
 
-/** What every platform adds, for the networks of the lab. */
+/** The entries that every platform adds, for the networks of the lab. */
 export const baseNoProxy =
   ".cluster.local,.svc,10.0.0.0/16,10.128.0.0/14,127.0.0.1,172.30.0.0/16,api-int.c.example.com,localhost";
 
 const namespace = "postern-egress";
 const proxies = "/apis/config.openshift.io/v1/proxies";
 
-/** A real cluster with the kinds of OpenShift's proxy, as `none` of a platform, and controllers that look after it. */
+/** A real cluster of platform `None` with OpenShift's proxy kinds, and controllers for them. */
 export class EgressLab implements AsyncDisposable {
   readonly cluster: KubeCluster;
   readonly home: Household;
@@ -78,13 +78,13 @@ export class EgressLab implements AsyncDisposable {
     return lab;
   }
 
-  /** A program that cannot reach the cluster fails here, and is waited for no more. */
+  /** Fails early if the program cannot reach the cluster. */
   async #expectReached(): Promise<void> {
     const { code, stderr } = await this.home.run(["egress", "no-proxy", "--kubeconfig", this.#kubeconfig]);
     if (code !== 0) throw new Error(stderr);
   }
 
-  /** Infrastructure, Network and install-config as an installer leaves them. */
+  /** Creates Infrastructure, Network and install-config like an installer. */
   platform(): Promise<void> {
     return makePlatform(this.cluster);
   }
@@ -98,7 +98,7 @@ export class EgressLab implements AsyncDisposable {
     return { apiVersion: "v1", kind: "ConfigMap", metadata: { namespace, name, ...more }, data };
   }
 
-  /** Starts a replica; a file has it trust what the system does and the certificates of that file. */
+  /** Starts a replica that trusts the system's authorities and those of a file. */
   async controller(
     args: readonly string[] = [],
     { system = "omit", as = "admin" }: { readonly system?: string; readonly as?: KubeUser } = {},
@@ -122,7 +122,7 @@ export class EgressLab implements AsyncDisposable {
     return controller;
   }
 
-  /** The numbers of a replica's metrics page, by their names with labels. */
+  /** Reads a replica's metrics, by names with labels. */
   async metrics(controller: Instance): Promise<ReadonlyMap<string, number>> {
     const text = await (await fetch(`http://${await controller.address()}/metrics`)).text();
     return new Map(
@@ -130,20 +130,20 @@ export class EgressLab implements AsyncDisposable {
     );
   }
 
-  /** Lets a user do what the manifests let the controller do, and no more. */
+  /** Grants a user exactly the controller's rights of the manifests. */
   async allow(user: KubeUser): Promise<void> {
     for (const { namespace, rules } of await roles()) await this.cluster.allow(user, namespace, rules);
   }
 
-  /** What the manifests let the controller do everywhere. */
+  /** Returns the controller's cluster-wide rules in the manifests. */
   async rules(): Promise<readonly KubeRule[]> {
     return (await roles()).filter(({ namespace }) => namespace === undefined).flatMap(({ rules }) => rules);
   }
 
-  /** Writes the spec, as an administrator does, who looks again where somebody else was quicker; gives its generation. */
+  /** Writes the spec like an administrator, retries after a conflict, and returns its generation. */
   async edit(spec: Readonly<Record<string, unknown>>, name = "cluster"): Promise<number> {
     let written: ProxyView | undefined;
-    await eventually(`the spec of ${name} is written`, async () => {
+    await eventually(`the spec of ${name} is stored`, async () => {
       written = await this.#tryEdit(spec, name);
       return written !== undefined;
     });
@@ -167,13 +167,13 @@ export class EgressLab implements AsyncDisposable {
     return await this.cluster.json("GET", `${proxies}/cluster`) as ProxyView;
   }
 
-  /** The three accepted texts, empty where there are none. */
+  /** Returns the three accepted settings; empty if not set. */
   async status(): Promise<readonly string[]> {
     const { status = {} } = await this.proxy();
     return [status.httpProxy ?? "", status.httpsProxy ?? "", status.noProxy ?? ""];
   }
 
-  /** The text of a bundle. */
+  /** Reads the text of a bundle. */
   async bundle(
     namespace = "openshift-config-managed",
     name = "trusted-ca-bundle",
@@ -209,13 +209,13 @@ export class EgressLab implements AsyncDisposable {
     };
   }
 
-  /** What the controller says of a generation, once it has said something of it. */
+  /** Waits for the controller's report on a generation and returns it. */
   async verdict(
     generation: number,
     about: (report: ReportView) => boolean = () => true,
   ): Promise<ReportView> {
     let last: ReportView | undefined;
-    await eventually(`the report is of generation ${generation}`, async () => {
+    await eventually(`the report has generation ${generation}`, async () => {
       last = await this.report();
       return last?.observedGeneration === generation && about(last);
     }).catch((error) => {
@@ -225,7 +225,7 @@ export class EgressLab implements AsyncDisposable {
     return last;
   }
 
-  /** Edits, and waits for what is said of it. */
+  /** Edits the spec and waits for the report on it. */
   async tried(spec: Readonly<Record<string, unknown>>): Promise<ReportView> {
     return await this.verdict(await this.edit(spec));
   }
@@ -236,7 +236,7 @@ export class EgressLab implements AsyncDisposable {
   }
 }
 
-/** Has a cluster with these kinds Infrastructure, Network and install-config as an installer leaves them. */
+/** Creates Infrastructure, Network and install-config like an installer. */
 export async function makePlatform(cluster: KubeCluster): Promise<void> {
   const apiVersion = "config.openshift.io/v1";
   const metadata = { name: "cluster" };
@@ -264,7 +264,7 @@ export async function makePlatform(cluster: KubeCluster): Promise<void> {
   await cluster.json("PATCH", path, { status }, "application/merge-patch+json");
 }
 
-/** The roles of the manifests. */
+/** Reads the roles of the manifests. */
 async function roles(): Promise<
   { readonly namespace: string | undefined; readonly rules: readonly KubeRule[] }[]
 > {

@@ -1,6 +1,6 @@
 import type { Clock } from "../../src/core/mod.ts";
 
-/** A clock that stands still until a test moves it. */
+/** A clock that only tests advance. */
 export class FakeClock implements Clock {
   #now = 0;
   #offset = Date.UTC(2026, 0, 1);
@@ -24,12 +24,12 @@ export class FakeClock implements Clock {
     return Promise.resolve();
   }
 
-  /** How many timers wait. */
+  /** The number of pending timers. */
   get waiting(): number {
     return this.#timers.size;
   }
 
-  /** Moves time on, ringing every timer on the way in order, and lets what they started settle. */
+  /** Advances time, fires due timers in order, and lets their promises settle. */
   async advance(ms: number): Promise<void> {
     const end = this.#now + ms;
     await settle();
@@ -46,20 +46,20 @@ export class FakeClock implements Clock {
     await settle();
   }
 
-  /** As a process that was stopped sees it: time has gone on all at once, and what was due meanwhile rings now. */
+  /** Simulates a suspended process: time jumps, then all overdue timers fire. */
   async skip(ms: number): Promise<void> {
     await settle();
     this.#now += ms;
     await this.advance(0);
   }
 
-  /** As after a sleep of the machine: the calendar jumps, timers do not ring. */
+  /** Simulates a sleep of the machine: the date jumps, timers do not fire. */
   jumpDate(ms: number): void {
     this.#offset += ms;
   }
 }
 
-/** Lets every promise that can settle without I/O settle. */
+/** Waits until all promises that need no I/O have settled. */
 export async function settle(): Promise<void> {
   for (let turn = 0; turn < 20; turn++) await Promise.resolve();
 }

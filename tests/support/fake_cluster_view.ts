@@ -9,17 +9,17 @@ import { PosternError } from "../../src/words/mod.ts";
 
 export interface FakeClusterParts {
   readonly services?: readonly ServiceRecord[];
-  /** By `namespace/service`. */
+  /** Slices by `namespace/service`. */
   readonly slices?: Readonly<Record<string, readonly SliceRecord[]>>;
   readonly pods?: readonly PodRecord[];
-  /** Whose Services may be looked at; all unless told. */
+  /** The namespaces whose Services are readable (default: all). */
   readonly allowed?: readonly string[];
 }
 
-/** What a cluster has, as a test says it. */
+/** A cluster view with the test's objects. */
 export class FakeClusterView implements ClusterView {
   parts: FakeClusterParts;
-  /** The namespaces that were asked for, `*` for all. */
+  /** The requested namespaces; `*` for all. */
   readonly asked: string[] = [];
   readonly #listeners = new Set<() => void>();
   readonly #held = new Set<string>();
@@ -78,7 +78,7 @@ export class FakeClusterView implements ClusterView {
     return { [Symbol.dispose]: () => void this.#listeners.delete(changed) };
   }
 
-  /** What a watch does. */
+  /** Changes objects like a watch. */
   change(parts: FakeClusterParts): void {
     this.parts = parts;
     for (const listener of this.#listeners) listener();
@@ -97,7 +97,7 @@ export class FakeClusterView implements ClusterView {
   }
 }
 
-/** A Service of one port `80 (http)` unless told. */
+/** Returns a Service (default: one port `80 (http)`). */
 export function serviceRecord(
   of: Partial<ServiceRecord> & Pick<ServiceRecord, "namespace" | "name">,
 ): ServiceRecord {
@@ -112,7 +112,7 @@ export function serviceRecord(
   };
 }
 
-/** A slice of IPv4 whose endpoints are pods by name; a `!` in front makes one that is not ready. */
+/** Returns an IPv4 slice with endpoints by pod name; a leading `!` marks one as not ready. */
 export function sliceRecord(
   pods: readonly string[],
   port: number | undefined,
@@ -132,7 +132,7 @@ export function sliceRecord(
   };
 }
 
-/** A pod that runs. */
+/** Returns a running pod. */
 export function podRecord(of: Partial<PodRecord> & Pick<PodRecord, "namespace" | "name">): PodRecord {
   return {
     phase: "Running",

@@ -12,7 +12,7 @@ import { type MemoryConn, memoryPair } from "./memory_conn.ts";
 import { recordingLog } from "./recording_log.ts";
 export { fromHex, toHex } from "./hex.ts";
 
-/** A dial that was made: the target's end of it, and how it ended. */
+/** A finished dial: the target's end, and the result. */
 export interface FakeDialed {
   readonly request: DialRequest;
   readonly target: MemoryConn;
@@ -21,7 +21,7 @@ export interface FakeDialed {
   error: unknown;
 }
 
-/** Dials that succeed in memory, or fail with `failure`. */
+/** A `Dial` that succeeds in memory or fails with `failure`. */
 export class FakeDial {
   readonly made: FakeDialed[] = [];
   failure: unknown;
@@ -52,7 +52,7 @@ export class FakeDial {
     return Promise.resolve(dialed);
   };
 
-  /** The dial of that number, counted from 0, once it is made. */
+  /** Waits for the dial with this index, counted from 0. */
   async nth(index: number): Promise<FakeDialed> {
     while (true) {
       const made = this.made[index];
@@ -67,14 +67,14 @@ export interface ServedClient {
   readonly client: MemoryConn;
   readonly served: Promise<void>;
   readonly dials: FakeDial;
-  /** What it is served with; a reload of the door brings another dial. */
+  /** The dependencies; a reload replaces the dial. */
   readonly deps: ListenerDeps & { dial: Dial };
   readonly clock: FakeClock;
   readonly log: ReturnType<typeof recordingLog>;
   readonly stop: AbortController;
 }
 
-/** One client in memory, served by `serve`. */
+/** Serves one client in memory with `serve`. */
 export function serveClient(
   serve: Serve,
   { capacity, ...over }: Partial<ListenerDeps> & { capacity?: number } = {},
@@ -97,7 +97,7 @@ export function serveClient(
   return { client, served, dials, deps, clock, log, stop };
 }
 
-/** Exactly the next `count` bytes. */
+/** Reads exactly the next `count` bytes. */
 export async function readExactly(conn: Conn, count: number): Promise<Uint8Array<ArrayBuffer>> {
   const bytes = new Uint8Array(count);
   let at = 0;
@@ -109,7 +109,7 @@ export async function readExactly(conn: Conn, count: number): Promise<Uint8Array
   return bytes;
 }
 
-/** Everything up to and with `end`, and nothing after it. */
+/** Reads up to and including `end`, and no more. */
 export async function readUntil(conn: Conn, end: string): Promise<string> {
   let text = "";
   const byte = new Uint8Array(1);
@@ -120,7 +120,7 @@ export async function readUntil(conn: Conn, end: string): Promise<string> {
   return text;
 }
 
-/** Text as bytes. */
+/** Encodes text as bytes. */
 export function bytesOf(text: string): Uint8Array<ArrayBuffer> {
   return new TextEncoder().encode(text);
 }

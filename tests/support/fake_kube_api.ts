@@ -10,40 +10,40 @@ import {
 import { FakeClock } from "./fake_clock.ts";
 import { type MemoryConn, memoryPair } from "./memory_conn.ts";
 
-/** A request that came to the stand-in. */
+/** A request to the stand-in. */
 export interface FakeRequest extends RequestHead {
   /** The path without its query. */
   readonly path: string;
   readonly query: URLSearchParams;
-  /** What came with it, as JSON. */
+  /** The body, parsed as JSON. */
   readonly body: unknown;
   readonly conn: Conn;
 }
 
-/** What the stand-in does with a request. */
+/** The stand-in's reaction to a request. */
 export type FakeAnswer =
   | {
     readonly status: number;
     readonly body?: unknown;
     readonly fields?: readonly (readonly [string, string])[];
   }
-  /** A watch: what is put into it goes out as lines. */
+  /** A watch: the test's events are sent as lines. */
   | FakeWatch
-  /** Bytes as they are; the connection stays open. */
+  /** Raw bytes; the connection stays open. */
   | { readonly raw: string }
-  /** Another protocol from here on, which goes over a connection of its own. */
+  /** Switches to another protocol, carried by a separate connection. */
   | { readonly upgrade: Conn; readonly fields: readonly (readonly [string, string])[] }
   | "silent"
   | "close";
 
 /**
- * Stands in for an API server over connections in memory, for what a real one does not do when it is told to: to be
- * silent, to end in the middle, to say things twice. It speaks HTTP without TLS and knows nothing of Kubernetes.
+ * Stands in for an API server over connections in memory, for rare behavior of real servers: silence,
+ * truncation, duplicate events. It speaks HTTP without TLS and has no knowledge of Kubernetes.
  */
 export class FakeKubeApi implements AsyncDisposable {
   readonly requests: FakeRequest[] = [];
   readonly conns: MemoryConn[] = [];
-  /** Everything is sent in pieces of so many bytes. */
+  /** The size of all sent pieces in bytes. */
   pieces = Infinity;
   readonly #answer: (request: FakeRequest) => FakeAnswer | Promise<FakeAnswer>;
   readonly #serving: Promise<void>[] = [];
@@ -61,19 +61,19 @@ export class FakeKubeApi implements AsyncDisposable {
     return Promise.resolve(near);
   };
 
-  /** Takes its clients from a listener too, until that is closed. */
+  /** Also accepts clients of a listener until it closes. */
   async listen(listening: Listening): Promise<void> {
     for (let conn = await listening.accept(); conn; conn = await listening.accept()) {
       this.#serving.push(this.#serve(conn).catch(() => {}));
     }
   }
 
-  /** How many connections the client has not closed. */
+  /** The number of connections that the client has not closed. */
   get open(): number {
     return this.conns.filter((conn) => !conn.isClosed).length;
   }
 
-  /** What was asked for, in order: `GET /api/v1/pods`. */
+  /** The requests in order: `GET /api/v1/pods`. */
   get asked(): readonly string[] {
     return this.requests.map(({ method, path }) => `${method} ${path}`);
   }
@@ -159,12 +159,12 @@ function bodyOf(text: string | undefined): unknown {
   return text === undefined ? undefined : JSON.parse(text);
 }
 
-/** A watch that a test speaks for. */
+/** A watch whose events the test sends. */
 export class FakeWatch {
   readonly #lines: string[] = [];
   #wake: (() => void) | undefined;
   #isEnded = false;
-  /** Ended by closing the connection in the middle. */
+  /** Whether the test cut the connection in the middle. */
   isCut = false;
 
   constructor(...events: readonly unknown[]) {
@@ -176,19 +176,19 @@ export class FakeWatch {
     this.#wake?.();
   }
 
-  /** Sends a text as it is. */
+  /** Sends raw text. */
   raw(text: string): void {
     this.#lines.push(text);
     this.#wake?.();
   }
 
-  /** Ends the answer as a server does whose time is up. */
+  /** Ends the response like a server after its timeout. */
   end(): void {
     this.#isEnded = true;
     this.#wake?.();
   }
 
-  /** Closes the connection in the middle of the answer. */
+  /** Closes the connection in the middle of the response. */
   cut(): void {
     this.isCut = true;
     this.end();

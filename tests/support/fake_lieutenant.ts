@@ -1,13 +1,13 @@
 import type { Network } from "../../src/world/mod.ts";
 import { jsonAnswer, type WebAnswer, WebServer } from "./web_server.ts";
 
-/** A Lieutenant API of our own on any network; what it tells is the test's to change. */
+/** A fake Lieutenant API on any network; the test sets its answers. */
 export class FakeLieutenant implements AsyncDisposable {
   readonly url: string;
   clusters: readonly unknown[] = [];
-  /** The answer to whoever asks for clusters, in the place of them. */
+  /** The answer to requests for clusters, instead of the clusters. */
   answer: WebAnswer | undefined;
-  /** The tokens that were taken. */
+  /** The accepted tokens. */
   readonly tokens: string[] = [];
   refuses: (token: string) => boolean = () => false;
   readonly #server: WebServer;

@@ -3,8 +3,8 @@ import { createNetwork } from "../../src/runtime/network/network.ts";
 import { ProxyServer, type ProxyServerOptions } from "./proxy_server.ts";
 
 /**
- * An upstream proxy on loopback whose names nobody else knows: each leads to an address of the test
- * (`web.lab.example:80` to `127.0.0.1:34567`), all others as they are.
+ * Starts an upstream proxy on loopback that resolves private names: it maps each to an address of the test
+ * (`web.lab.example:80` to `127.0.0.1:34567`) and dials other targets unchanged.
  */
 export function farSide(
   names: Readonly<Record<string, string>>,

@@ -1,20 +1,20 @@
 import { RawClient } from "./raw_client.ts";
 import { TargetServer } from "./target_server.ts";
 
-/** What happens to what a server sends after so many bytes of it. */
+/** A fault in the server's data after a number of bytes. */
 export interface LineFault {
   readonly after: number;
-  /** `close` ends both ways, `stall` holds everything back, `corrupt` flips one bit and goes on. */
+  /** `close` ends both directions, `stall` holds all data back, `corrupt` flips one bit and continues. */
   readonly kind: "close" | "stall" | "corrupt";
 }
 
-/** A way to a port of this machine that can be made to break at any byte of the server's. */
+/** A forwarder to a local port that can break at any byte of the server's data. */
 export class FaultyLine implements AsyncDisposable {
-  /** Mended at once for connections that stand. */
+  /** The current fault; removing it repairs open connections immediately. */
   fault: LineFault | undefined;
-  /** What the server sent on the connection that came last. */
+  /** The server's bytes on the latest connection. */
   sent = new Uint8Array();
-  /** Where each of its writes ended, as far as they came apart. */
+  /** The end positions of its writes, if they arrived separately. */
   marks: number[] = [];
   readonly #to: number;
   readonly #server: TargetServer;
@@ -28,7 +28,7 @@ export class FaultyLine implements AsyncDisposable {
     return this.#server.port;
   }
 
-  /** How many connections came. */
+  /** The number of connections. */
   get count(): number {
     return this.#server.count;
   }
@@ -43,7 +43,7 @@ export class FaultyLine implements AsyncDisposable {
     this.marks = [];
     const ending = Promise.withResolvers<void>();
     const end = () => ending.resolve();
-    // Whichever way ends first ends both: half-closes are not what this is about.
+    // The end of one direction ends both: these tests do not need half-closes.
     this.#up(client, server).then(end, end);
     this.#down(server, client).then(end, end);
     await ending.promise;
@@ -65,14 +65,17 @@ export class FaultyLine implements AsyncDisposable {
       else {
         if (at > 0) await client.send(bytes.subarray(0, at));
         if (fault.kind === "close") return;
-        // For as long as the client stays.
+        // Wait until the client closes.
         await new Promise(() => {});
       }
     }
   }
 }
 
-/** Where the messages of ssh that can be read end: the server's name, and those before its keys are in use. */
+/**
+ * Returns the end positions of the unencrypted ssh messages: the server's identification, and messages before
+ * the new keys.
+ */
 export function plainMessageEnds(sent: Uint8Array): number[] {
   const ends: number[] = [];
   let at = sent.indexOf(10) + 1;

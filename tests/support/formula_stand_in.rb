@@ -1,6 +1,6 @@
-# What Homebrew's formulae are written in, as far as ours uses it: loads a formula as a system would that is made of
-# the words in ARGV, and prints what it would fetch as JSON. With --install the files are taken from a directory,
-# checked against their checksums, and installed below a prefix; then its own test runs.
+# Implements the parts of Homebrew's formula language that ours uses: loads a formula for the system named in
+# ARGV and prints its downloads as JSON. With --install it takes the files from a directory, verifies their
+# checksums, installs them below a prefix, and runs the formula's test.
 #
 #   ruby formula_stand_in.rb FORMULA macos|linux arm|intel [--install FILES PREFIX]
 require "digest"
@@ -13,7 +13,7 @@ require "tmpdir"
 SYSTEM, PROCESSOR = ARGV[1], ARGV[2]
 
 class Pathname
-  # Homebrew's: paths, or pairs of a path and its new name.
+  # As in Homebrew: paths, or pairs of a path and its new name.
   def install(*sources)
     mkpath
     sources.flatten.each do |source|
@@ -26,12 +26,12 @@ class Pathname
   end
 end
 
-# What may stand in a resource, and at the top of a formula.
+# The methods of a resource, which a formula also has.
 module Fetched
   def url(value = nil) = value ? @url = value : @url
   def sha256(value = nil) = value ? @sha256 = value : @sha256
 
-  # Checked, in a directory of its own, as Homebrew stages it.
+  # Verifies the file and stages it in a separate directory, like Homebrew.
   def stage_from(files)
     name = url.split("/").last
     file = File.join(files, name)
@@ -40,7 +40,7 @@ module Fetched
     Dir.mktmpdir do |directory|
       if name.end_with?(".tar.gz")
         system("tar", "-xzf", file, "-C", directory, exception: true)
-        # Homebrew goes into a directory that stands alone in an archive.
+        # Homebrew enters the only directory of an archive.
         alone = Dir.children(directory)
         directory = File.join(directory, alone.first) if alone.length == 1
       else

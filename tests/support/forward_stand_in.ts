@@ -13,23 +13,23 @@ import {
 import { SpdySession } from "../../src/wire/spdy/spdy_session.ts";
 import { memoryPair } from "./memory_conn.ts";
 
-/** What is behind a port: the pod's end of a connection, or what the kubelet says of it. */
+/** The result for a pod's port: the pod's end of a connection, or the kubelet's error. */
 export type PodAnswer = Conn | string;
 
 export interface ForwardStandInOptions {
-  /** The forms it knows; all of SPDY unless told. */
+  /** The supported forms (default: all with SPDY). */
   readonly forms?: readonly ForwardForm[];
   readonly connect: (port: number) => PodAnswer;
-  /** What it answers in place of switching. */
+  /** The response instead of switching protocols. */
   readonly refuse?: (request: UpgradeRequest) => { status: number; text: string } | undefined;
-  /** How many bytes it says at a time. */
+  /** The number of bytes per write. */
   readonly piece?: number;
 }
 
 /**
- * A stand-in for an API server with a kubelet behind it, in memory, for what a real one does not do when asked: it
- * freezes, says everything byte by byte, goes away, resets. What it speaks is our own session's other side, so that
- * nothing of it proves what real ones speak: tests/interop does that.
+ * A stand-in in memory for an API server with a kubelet, for rare behavior of real ones: it freezes, sends
+ * single bytes, closes, resets. It uses the server role of our own session, so only tests/interop proves
+ * compatibility with real servers.
  */
 export class ForwardStandIn implements KubeUpgrades {
   readonly name = "lab";
@@ -42,10 +42,10 @@ export class ForwardStandIn implements KubeUpgrades {
     this.#options = options;
   }
 
-  /** Its connection that was opened last. */
+  /** The latest connection. */
   get last(): StandInConnection {
     const last = this.connections.at(-1);
-    if (!last) throw new Error("nothing was opened");
+    if (!last) throw new Error("no connection was opened");
     return last;
   }
 
@@ -80,11 +80,11 @@ export class ForwardStandIn implements KubeUpgrades {
 /** One upgraded connection of the stand-in. */
 export class StandInConnection {
   readonly form: ForwardForm;
-  /** The pod's ends of the forwards, by the numbers of their streams of data. */
+  /** The pod's ends of the forwards, by the numbers of their data streams. */
   readonly pods = new Map<number, Conn>();
-  /** How many pings came. */
+  /** The number of received pings. */
   pings = 0;
-  /** How many messages of the WebSocket, or reads without one, there were. */
+  /** The number of WebSocket messages, or of reads without a WebSocket. */
   messages = 0;
   isOver = false;
   readonly done: Promise<void>;
@@ -105,7 +105,7 @@ export class StandInConnection {
     this.done = this.#serve().catch(() => {}).finally(() => this.close());
   }
 
-  /** Reads nothing and says nothing any more, but stays open. */
+  /** Stops reading and writing but keeps the connection open. */
   freeze(): void {
     this.#thaw ??= Promise.withResolvers<void>();
   }
@@ -119,7 +119,7 @@ export class StandInConnection {
     this.say(this.#spdy.goAway());
   }
 
-  /** Resets a forward without a word on its stream for errors. */
+  /** Resets a forward without a message on its error stream. */
   reset(data: number): void {
     const bytes = this.#spdy.reset(data);
     if (bytes) this.say(bytes);
@@ -133,13 +133,13 @@ export class StandInConnection {
     this.#conn.abort(new Error("the server closed"));
   }
 
-  /** Says bytes of SPDY, or of the channels; a message of the WebSocket each. */
+  /** Sends SPDY or channel bytes as one WebSocket message. */
   say(bytes: Uint8Array): Promise<void> {
     const frame = this.#webSocket ? webSocketServerFrame(webSocketOpcodes.binary, bytes) : bytes;
     return this.sayRaw(frame);
   }
 
-  /** Says bytes as they are. */
+  /** Sends raw bytes. */
   sayRaw(bytes: Uint8Array): Promise<void> {
     const copy = new Uint8Array(bytes);
     const { piece = copy.length } = this.#options;
@@ -186,7 +186,7 @@ export class StandInConnection {
       this.pings++;
       this.say(effect.bytes);
     } else if (effect.kind === "opened") this.#onOpened(effect.stream, effect.headers);
-    // One that does not read holds up all, as in moby/spdystream.
+    // A pod that does not read blocks all streams, as in moby/spdystream.
     else if (effect.kind === "data") await this.pods.get(effect.stream)?.write(effect.bytes).catch(() => {});
     else if (effect.kind === "ended") this.pods.get(effect.stream)?.closeWrite();
     else if (effect.kind === "reset") this.pods.get(effect.stream)?.abort(new Error("the client reset"));
@@ -208,7 +208,7 @@ export class StandInConnection {
     const answer = this.#options.connect(port);
     const end = (stream: number) => this.#say(this.#spdy.end(stream));
     if (typeof answer === "string") {
-      // As a kubelet does: the end of the data comes before the reason.
+      // Like a kubelet: the end of the data precedes the reason.
       end(data);
       this.#sayData(errors, new TextEncoder().encode(answer));
       this.#say(this.#spdy.reset(errors));
@@ -254,7 +254,7 @@ export class StandInConnection {
   }
 }
 
-/** A pod's port: what connects to it, and the ends that it has got. */
+/** A pod's port: a function that connects, and the pod's ends of the connections. */
 export class PodEnds {
   readonly ends: Conn[] = [];
 
@@ -266,7 +266,7 @@ export class PodEnds {
 
   get last(): Conn {
     const last = this.ends.at(-1);
-    if (!last) throw new Error("nobody connected");
+    if (!last) throw new Error("no client connected");
     return last;
   }
 }

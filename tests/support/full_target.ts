@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 
-/** A target that answers no dial: it accepts nobody, and its queue of those who wait is full. */
+/** A target that never answers a dial: it does not accept clients, and its backlog is full. */
 export class FullTarget implements AsyncDisposable {
   readonly port: number;
   readonly #listener = Deno.listen({ hostname: "127.0.0.1", port: 0 });
@@ -18,7 +18,7 @@ export class FullTarget implements AsyncDisposable {
   }
 
   async #takesOneMore(): Promise<boolean> {
-    assert.ok(this.#waiting.length < 10_000, "the queue has no end");
+    assert.ok(this.#waiting.length < 10_000, "Cannot fill the backlog");
     const connecting = Deno.connect({ hostname: "127.0.0.1", port: this.port }).then(
       (conn) => void this.#waiting.push(conn),
     );
@@ -34,7 +34,7 @@ export class FullTarget implements AsyncDisposable {
 
   async [Symbol.asyncDispose](): Promise<void> {
     this.#listener.close();
-    // The one that still tries is refused now.
+    // The kernel now refuses the pending client.
     await this.#last?.catch(() => {});
     for (const conn of this.#waiting) conn.close();
   }

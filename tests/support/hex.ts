@@ -1,4 +1,4 @@
-/** Bytes written as hexadecimal digits; spaces are for the eye. */
+/** Parses hexadecimal digits and ignores spaces. */
 export function fromHex(hex: string): Uint8Array<ArrayBuffer> {
   const digits = hex.replace(/\s/g, "");
   return Uint8Array.from(

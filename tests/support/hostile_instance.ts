@@ -1,17 +1,17 @@
-/** What answers on a control socket, by the path that is asked for. */
+/** The answers on a control socket, by path. */
 export type HostileAnswers = Readonly<Record<string, unknown>>;
 
 export interface HostileOptions {
-  /** Where a control socket is expected; made if missing, closed to others. */
+  /** The expected directory of a control socket; created with mode 0700 if missing. */
   readonly directory: string;
   readonly answers: HostileAnswers;
-  /** Whom the process runs as; ourselves when absent. */
+  /** The user id of the process (default: our own). */
   readonly uid?: number;
 }
 
 /**
- * Binds `default.sock` as an instance would, answers as it is told, and writes down who comes. It ends by itself: a test
- * that is killed leaves nothing behind.
+ * Binds `default.sock` like an instance, sends the test's answers, and records its clients. It exits by
+ * itself, so that a killed test leaves no process.
  */
 const script = `
 use strict; use IO::Socket::UNIX;
@@ -33,7 +33,7 @@ while (my $client = $server->accept) {
 }
 `;
 
-/** A process that plays an instance, with answers of the test's choice. */
+/** A process that imitates an instance with the test's answers. */
 export class HostileInstance implements AsyncDisposable {
   readonly #child: Deno.ChildProcess;
   readonly #said: Promise<void>;
@@ -67,7 +67,7 @@ export class HostileInstance implements AsyncDisposable {
     return instance;
   }
 
-  /** How many have connected. */
+  /** The number of accepted clients. */
   get accepted(): number {
     return this.#text.match(/^accepted$/gm)?.length ?? 0;
   }
@@ -84,7 +84,7 @@ export class HostileInstance implements AsyncDisposable {
     try {
       this.#child.kill("SIGKILL");
     } catch (error) {
-      // It was told to stop.
+      // It received a stop request.
       if (!(error instanceof TypeError)) throw error;
     }
     await this.#child.status;

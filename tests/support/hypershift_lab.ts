@@ -8,7 +8,7 @@ import { eventually, PeerServer } from "./peer_program.ts";
 import type { PeerPaths } from "./peers.ts";
 import { Household, type Instance } from "./postern_process.ts";
 
-/** What a guest cluster and the way into it are made with. */
+/** The peers for a guest cluster and its Konnectivity. */
 export const hypershiftPeers = [
   ...konnectivityPeers,
   "kubernetes",
@@ -19,17 +19,17 @@ export const hypershiftPeers = [
 ] as const;
 type Paths = PeerPaths<typeof hypershiftPeers[number]>;
 
-/** Whose server and agent lead into the guest cluster. */
+/** The implementation of server and agent. */
 export type Whose = "Go" | "postern";
 
-/** What the guest cluster's own DNS says of names that its API does not know. */
+/** The guest cluster's DNS records for names outside its API. */
 const records = ["db.internal", "idp.example", "pods.shop.svc.cluster.local"].map((name) =>
   `--host-record=${name},127.96.8.8`
 );
 
 /**
- * A guest cluster of HyperShift: a real API server that alone knows its Services, whose addresses an agent on this
- * machine reaches, and certificates mounted as a sidecar has them.
+ * A guest cluster of HyperShift: a real API server with the only knowledge of its Services, an agent on this
+ * machine that reaches their addresses, and certificates mounted as for a sidecar.
  */
 export class HypershiftLab implements AsyncDisposable {
   readonly paths: Paths;
@@ -73,7 +73,7 @@ export class HypershiftLab implements AsyncDisposable {
     return lab;
   }
 
-  /** A Service of the guest cluster, at an address of its own, with a local server behind it. */
+  /** Creates a Service of the guest cluster with its own address and a local server. */
   async service(name: string, namespace: string, { ip, port, to }: {
     readonly ip: string;
     readonly port: number;
@@ -83,12 +83,12 @@ export class HypershiftLab implements AsyncDisposable {
     return this.#held.use(new ServiceAddress({ hostname: ip, port }, to));
   }
 
-  /** A gRPC server on loopback. */
+  /** Starts a gRPC server on loopback. */
   async talk(): Promise<PeerServer> {
     return this.#held.use(await PeerServer.start(this.paths.grpctalk, (port) => ["serve", String(port)]));
   }
 
-  /** The guest cluster's own DNS, where a Service of OpenShift has it. */
+  /** Starts the guest cluster's DNS at the address of OpenShift's DNS Service. */
   async dns(): Promise<ServiceAddress> {
     const server = this.#held.use(
       await PeerServer.start(this.paths.dnsmasq, (port) => [
@@ -115,7 +115,7 @@ export class HypershiftLab implements AsyncDisposable {
     });
   }
 
-  /** A server for CONNECT and an agent of it; the port of its frontend. */
+  /** Starts a server and its agent; returns the port of the frontend. */
   async front(whose: Whose, mode: "grpc" | "http-connect" = "http-connect"): Promise<number> {
     const frontend = { mode, isSocket: false };
     if (whose === "Go") {
@@ -130,7 +130,7 @@ export class HypershiftLab implements AsyncDisposable {
     return portOf(server.front);
   }
 
-  /** Starts one of HyperShift's proxies by its own command line. */
+  /** Starts one of HyperShift's proxies with its own command line. */
   async sidecar(
     kind: "socks5" | "https",
     front: number,
@@ -158,5 +158,5 @@ export class HypershiftLab implements AsyncDisposable {
 
 function portOf(front: OurServer["front"]): number {
   if ("port" in front) return front.port;
-  throw new Error("it has a socket and no port");
+  throw new Error("the frontend is a socket, not a port");
 }

@@ -2,7 +2,7 @@ import type { Clock, Log } from "../../src/core/mod.ts";
 import type { Files, Network } from "../../src/world/mod.ts";
 import { SshServices } from "../../src/ssh/mod.ts";
 
-/** What transports other than ssh are built beside; no ssh host is known. */
+/** ssh services without hosts, for tests of other transports. */
 export function idleSshServices(
   parts: { readonly network: Network; readonly clock: Clock; readonly files: Files; readonly log: Log },
 ): SshServices {

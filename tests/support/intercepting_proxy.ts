@@ -1,17 +1,17 @@
 import { PeerServer, runPeer } from "./peer_program.ts";
 
-/** The programs that it is made of. */
+/** The required programs. */
 export interface InterceptingPrograms {
   readonly squid: string;
   readonly openssl: string;
 }
 
 /**
- * Debian's squid as a company has it: it ends TLS itself, with a certificate for 127.0.0.1 of a CA of its own, and
- * speaks TLS anew to the site, whose CA it knows.
+ * Debian's squid configured like a company's proxy: it terminates TLS with a certificate for 127.0.0.1 from
+ * its own CA, and opens a new TLS connection to the site, whose CA it trusts.
  */
 export class InterceptingProxy implements AsyncDisposable {
-  /** Its own CA, as PEM. */
+  /** Its CA as PEM. */
   readonly ca: string;
   readonly #server: PeerServer;
 
@@ -20,7 +20,7 @@ export class InterceptingProxy implements AsyncDisposable {
     this.#server = server;
   }
 
-  /** Starts one in a directory of its own; `siteCa` is a file. */
+  /** Starts a proxy in a separate directory; `siteCa` is a file. */
   static async start(
     { squid, openssl }: InterceptingPrograms,
     { directory, siteCa }: { readonly directory: string; readonly siteCa: string },
@@ -53,7 +53,7 @@ export class InterceptingProxy implements AsyncDisposable {
     await Deno.writeTextFile(file("leaf.pem"), `${await read("leaf.crt")}${await read("leaf.key")}`);
     const server = await PeerServer.start(squid, (port) => {
       Deno.writeTextFileSync(file("squid.conf"), configuration(port, { leaf: file("leaf.pem"), siteCa }));
-      // Its name tells its shared memory from that of another squid.
+      // The name separates its shared memory from that of another squid.
       return ["-N", "-n", `postern${port}`, "-f", file("squid.conf")];
     }, { cwd: directory });
     return new InterceptingProxy(await read("ca.crt"), server);
@@ -63,7 +63,7 @@ export class InterceptingProxy implements AsyncDisposable {
     return this.#server.address;
   }
 
-  /** It is asked to end: killed, it would leave its shared memory behind. */
+  /** Stops squid with a signal that lets it remove its shared memory. */
   async [Symbol.asyncDispose](): Promise<void> {
     this.#server.kill("SIGTERM");
     await this.#server.ended;
@@ -71,7 +71,7 @@ export class InterceptingProxy implements AsyncDisposable {
   }
 }
 
-/** It compares no addresses with certificates, and never runs as root. */
+/** The configuration: no check of addresses in certificates, and never root. */
 function configuration(
   port: number,
   { leaf, siteCa }: { readonly leaf: string; readonly siteCa: string },

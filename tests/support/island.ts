@@ -5,19 +5,19 @@ import { runPeer } from "./peer_program.ts";
 import { peerTest, skippedTest } from "./peers.ts";
 import { denoDirectory } from "./postern_process.ts";
 
-/** What the tests on the island are started with. */
+/** The argument that marks the tests on the island. */
 const mark = "on-the-island";
 
-/** Another machine of the small network around the island, which its hosts file has. */
+/** Another machine of the island's network, which its hosts file names. */
 export const neighbor = { name: "neighbor", address: "192.168.77.9" };
 
-/** What tests of real programs read of the environment. */
+/** The variables for tests of real programs. */
 const passed = [foundPeersVariable, "POSTERN_BIN", "POSTERN_LONG", "PATH", "HOME", "TMPDIR"];
 
 /**
- * Runs the tests of a file on an island: a network namespace in which every address is this machine, so that whatever
- * leaves postern arrives, wherever it was sent. The system's resolver asks 127.0.0.1, and the hosts file has
- * `localhost` and a neighbor. Outside of it the whole file is one test.
+ * Runs the tests of a file on an island: a network namespace in which every address is this machine, so that
+ * all of postern's outgoing traffic arrives here. The system's resolver queries 127.0.0.1, and the hosts file
+ * has `localhost` and a neighbor. Outside of the island the whole file is one test.
  */
 export function islandTests(name: string, url: string, register: () => void): void {
   if (Deno.args.includes(mark)) return register();
@@ -36,7 +36,7 @@ export function islandTests(name: string, url: string, register: () => void): vo
         `${ip} link set lo up`,
         `${ip} address add 192.168.77.5/24 dev lo`,
         `${ip} route add local default dev lo`,
-        // Not every machine has it.
+        // Some machines do not have IPv6.
         `${ip} -6 route add local default dev lo || true`,
         ...["resolv.conf", "hosts"].map((file) => `mount --bind ${directory}/${file} /etc/${file}`),
       ].join("; "));

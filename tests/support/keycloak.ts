@@ -6,21 +6,21 @@ import { freePort, PeerServer } from "./peer_program.ts";
 import type { PeerPaths } from "./peers.ts";
 import { testTls } from "./tls_files.ts";
 
-/** The peers that it takes. */
+/** The required peers. */
 export const keycloakPeers = ["java", "keycloak", "sh"] as const;
 
-/** Everything that is only read is shared: it writes below its own directory. */
+/** Shares read-only files and writes to its own directory. */
 const inOwnDirectory =
   'whole=$1; java=$2; shift 2; for name in bin conf lib providers themes; do ln -s "$whole/$name" "$name"; done; exec "$java" "$@"';
 
 /**
- * Keycloak with a realm "lab", the public client "lieutenant" with device flow, another one "other", a third one
- * "brief" whose tokens are for lieutenant too and good for two seconds, and alice and mallory, whose password is
- * "password". It takes half a minute and half a gigabyte: start it once in a file.
+ * Keycloak with a realm "lab", the public clients "lieutenant" with device flow and "other", and "brief",
+ * whose tokens also name lieutenant and expire after two seconds. The users alice and mallory have the
+ * password "password". The start takes half a minute and half a gigabyte: start it once per file.
  */
 export class Keycloak implements AsyncDisposable {
   readonly issuer: string;
-  /** The port of the callback that is registered besides 18000. */
+  /** The registered callback port other than 18000. */
   readonly callbackPort: number;
   readonly #server: PeerServer;
   readonly #directory: string;
@@ -87,7 +87,7 @@ function realm({ callbackPort, tokenLifetime }: {
     enabled: true,
     publicClient: true,
     standardFlowEnabled: true,
-    // Exactly these, as Lieutenant's operators register them.
+    // Exactly these redirects, as registered by Lieutenant's operators.
     redirectUris: ["http://localhost:18000", `http://localhost:${callbackPort}`],
     attributes: { "oauth2.device.authorization.grant.enabled": "true", ...attributes },
     protocolMappers: [{
@@ -104,7 +104,7 @@ function realm({ callbackPort, tokenLifetime }: {
     firstName: username,
     lastName: "Example",
     enabled: true,
-    // Without the role for it Keycloak refuses tokens that outlive the session, as many operators want it.
+    // Without this role Keycloak refuses offline tokens, as many operators configure it.
     realmRoles: username === "alice" ? ["offline_access"] : [],
     credentials: [{ type: "password", value: "password", temporary: false }],
   });
@@ -119,7 +119,7 @@ function realm({ callbackPort, tokenLifetime }: {
   });
 }
 
-/** A browser without a window: keeps cookies, follows redirects, and fills in Keycloak's forms. */
+/** A scripted browser: keeps cookies, follows redirects, and fills in Keycloak's forms. */
 export class KeycloakBrowser {
   readonly #client = new HttpClient({ clock: systemClock, network: createNetwork() }, { ca: testTls.ca });
   readonly #cookies = new Map<string, string>();
@@ -129,7 +129,7 @@ export class KeycloakBrowser {
     this.#user = user;
   }
 
-  /** Opens an address and does what it is asked for; the status and the text of the page where that ends. */
+  /** Opens an address and completes all forms; returns the status and text of the last page. */
   async visit(address: string): Promise<string> {
     let answer = await this.#ask({ url: new URL(address) });
     for (let forms = 0; forms < 5; forms++) {

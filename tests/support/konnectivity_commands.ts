@@ -2,7 +2,7 @@ import { type KonnectivityLab } from "./konnectivity_lab.ts";
 import type { Household, Instance } from "./postern_process.ts";
 import { freePort } from "./peer_program.ts";
 
-/** `postern konnectivity server`, and where it is found. */
+/** A running `postern konnectivity server` and its ports. */
 export interface ServerCommand {
   readonly program: Instance;
   readonly front: number;
@@ -32,7 +32,7 @@ export async function serverCommand(
   return { program, front, agents, health, admin };
 }
 
-/** Starts `postern konnectivity agent` at a server's port for agents, with its certificate unless it has a token. */
+/** Starts `postern konnectivity agent` for a server, with a certificate or a token. */
 export async function agentCommand(
   home: Household,
   lab: KonnectivityLab,
@@ -58,7 +58,7 @@ export async function agentCommand(
   return { program, health, admin };
 }
 
-/** What a port says of one metric, the labels being a part of its name; undefined where it says nothing. */
+/** Reads one metric of a port; the name includes the labels. Undefined if the metric is missing. */
 export async function metricOf(port: number, name: string): Promise<number | undefined> {
   const text = await (await fetch(`http://127.0.0.1:${port}/metrics`)).text();
   const line = text.split("\n").find((line) => line.startsWith(`${name} `));

@@ -4,7 +4,7 @@ import { systemClock } from "../../src/runtime/system_clock.ts";
 import { eventually, freePort, PeerServer, runPeer } from "./peer_program.ts";
 import type { PeerPaths } from "./peers.ts";
 
-/** What a lab of Konnectivity is made with. */
+/** The required peers. */
 export const konnectivityPeers = [
   "konn_server",
   "konn_agent",
@@ -12,13 +12,13 @@ export const konnectivityPeers = [
   "konn_test_server",
 ] as const;
 
-/** What a frontend speaks, and over what. */
+/** The protocol and carrier of a frontend. */
 export interface Frontend {
   readonly mode: "grpc" | "http-connect";
   readonly isSocket: boolean;
 }
 
-/** The four ways into a server. */
+/** The four kinds of frontends. */
 export const frontends: readonly (Frontend & { name: string })[] = [
   { name: "gRPC over TLS", mode: "grpc", isSocket: false },
   { name: "gRPC over a socket", mode: "grpc", isSocket: true },
@@ -26,7 +26,7 @@ export const frontends: readonly (Frontend & { name: string })[] = [
   { name: "CONNECT over a socket", mode: "http-connect", isSocket: true },
 ];
 
-/** Whose certificates: those of clients and their frontend, those of agents and their port, or of nobody who is known. */
+/** The owner of certificates: clients and frontend, agents and their port, or an unknown party. */
 export type Side = "frontend" | "agent" | "stranger";
 
 /** A certificate with its key, as files. */
@@ -35,7 +35,7 @@ export interface Pair {
   readonly key: string;
 }
 
-/** Certificates, upstream's programs, and the page that they fetch. */
+/** Certificates, upstream's programs, and a page for them to fetch. */
 export class KonnectivityLab implements AsyncDisposable {
   readonly directory: string;
   readonly #paths: PeerPaths<typeof konnectivityPeers[number]>;
@@ -79,7 +79,7 @@ export class KonnectivityLab implements AsyncDisposable {
     await writeCertificates(wish, { clock, files: createFiles(systemClock) });
   }
 
-  /** A client's certificate of the right CA whose time is over. */
+  /** Creates an expired client certificate of the right CA. */
   async expiredPair(side: "frontend" | "agent"): Promise<Pair> {
     const { cert, key } = this.pair(side, "client");
     const expired = `${this.directory}/${side}-expired.crt`;
@@ -97,7 +97,7 @@ export class KonnectivityLab implements AsyncDisposable {
     return server;
   }
 
-  /** The page of upstream's own tests, and its port. */
+  /** Starts the page of upstream's own tests and returns its port. */
   async page(): Promise<number> {
     const port = freePort();
     await this.#start(this.#paths.konn_test_server, [`--server-port=${port}`], port);
@@ -105,8 +105,8 @@ export class KonnectivityLab implements AsyncDisposable {
   }
 
   /**
-   * `sockets` is where the frontend's socket goes, the lab's own directory unless told; `ports` are those of the
-   * frontend, the agents, health and administration.
+   * `sockets` is the directory of the frontend's socket (default: the lab's directory); `ports` are those of
+   * the frontend, the agents, health and administration.
    */
   async goServer(
     frontend: Frontend,
@@ -154,7 +154,7 @@ export class KonnectivityLab implements AsyncDisposable {
     ], health);
   }
 
-  /** Has upstream's client fetch a page; what it said. */
+  /** Fetches a page with upstream's client and returns its output. */
   async goClient(
     frontend: Frontend,
     front: RunningServer["front"],
@@ -184,15 +184,15 @@ export class KonnectivityLab implements AsyncDisposable {
   }
 }
 
-/** The ports of a server of upstream's: frontend, agents, health, administration. */
+/** The ports of an upstream server: frontend, agents, health, administration. */
 export type ServerPorts = readonly [front: number, agents: number, health: number, admin: number];
 
-/** Free ones. */
+/** Returns free ports. */
 export function plainPorts(): ServerPorts {
   return [freePort(), freePort(), freePort(), freePort()];
 }
 
-/** Where a server of ours listens. */
+/** The listen addresses of our server. */
 export interface ServerPlaces {
   /** The frontend: a port, or a socket. */
   readonly front: { readonly port: number } | { readonly path: string };
@@ -200,7 +200,7 @@ export interface ServerPlaces {
   readonly health: number;
 }
 
-/** What starts `postern konnectivity server` on loopback. */
+/** Returns the arguments of `postern konnectivity server` on loopback. */
 export function serverArguments(
   lab: KonnectivityLab,
   mode: Frontend["mode"],
@@ -222,7 +222,7 @@ export function serverArguments(
   ];
 }
 
-/** A server, where its clients and agents find it, and its health port. */
+/** A running server with its addresses and its health port. */
 export interface RunningServer {
   readonly server: PeerServer;
   readonly front: { readonly port: number } | { readonly path: string };
@@ -230,7 +230,7 @@ export interface RunningServer {
   readonly health: number;
 }
 
-/** Waits until a server or an agent says that it is ready. */
+/** Waits until a server or an agent reports ready. */
 export async function untilReady(health: number, path = "/readyz"): Promise<void> {
   await eventually(`127.0.0.1:${health}${path} says ok`, async () => {
     try {

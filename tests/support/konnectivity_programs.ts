@@ -14,7 +14,7 @@ import type { Frontend, KonnectivityLab } from "./konnectivity_lab.ts";
 import { recordingLog } from "./recording_log.ts";
 import { freePort } from "./peer_program.ts";
 
-/** Our server in this process, with everything but its command line. */
+/** Our server in this process, without its command line. */
 export class OurServer implements AsyncDisposable {
   readonly front: { readonly port: number } | { readonly path: string };
   readonly agents: number;
@@ -95,7 +95,7 @@ export class OurServer implements AsyncDisposable {
   }
 }
 
-/** Our agent in this process, at a server's port for agents. */
+/** Our agent in this process, connected to a server. */
 export class OurAgent implements AsyncDisposable {
   readonly agent: KonnectivityAgent;
   readonly #stop = new AbortController();
@@ -138,12 +138,12 @@ export class OurAgent implements AsyncDisposable {
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
-    this.#stop.abort(new Error("the test is over"));
+    this.#stop.abort(new Error("the test has ended"));
     await this.#running;
   }
 }
 
-/** Our client of any server. */
+/** Our client for any server. */
 export function konnectivityClient(
   lab: KonnectivityLab,
   frontend: Frontend,

@@ -10,7 +10,7 @@ import type { OurServer } from "./konnectivity_programs.ts";
 
 const { signal } = new AbortController();
 
-/** A client or an agent that says whatever a test wants, packet by packet. */
+/** A client or an agent that sends arbitrary packets. */
 export class RawPeer implements AsyncDisposable {
   readonly connection: Http2Connection;
 
@@ -18,33 +18,33 @@ export class RawPeer implements AsyncDisposable {
     this.connection = new Http2Connection(conn, { role: "client", clock: systemClock });
   }
 
-  /** At a server's frontend, which is a socket. */
+  /** Connects to a server's frontend, which is a socket. */
   static async atFront(server: Pick<OurServer, "front">): Promise<RawPeer> {
     return new RawPeer(await connectFront(server));
   }
 
-  /** At a server's port for agents. */
+  /** Connects to a server's port for agents. */
   static async atAgents(lab: KonnectivityLab, server: OurServer): Promise<RawPeer> {
     const pair = { ...lab.pair("agent", "client"), ca: lab.ca("agent") };
     return new RawPeer(await secured(server.agents, pair));
   }
 
-  /** One stream. */
+  /** Opens one stream. */
   async stream(path: string, metadata: readonly HeaderField[] = []): Promise<PacketStream> {
     const fields = grpcRequest({ path, authority: "server", scheme: "https", metadata });
     return new PacketStream(new GrpcStream(await this.connection.request(fields, { signal })));
   }
 
-  /** A stream on which a client dials. */
+  /** Opens a stream on which a client dials. */
   proxy(): Promise<PacketStream> {
     return this.stream(konnectivityProxyPath);
   }
 
-  /** A stream on which an agent is asked to dial, once the server has taken it. */
+  /** Joins as an agent and returns the stream with the server's dial requests. */
   async join(id: string): Promise<PacketStream> {
     const stream = await this.stream(konnectivityAgentPath, [["agentid", id]]);
     const answer = await stream.grpc.exchange.answer;
-    if (fieldValue(answer, "serverid") === undefined) throw new Error("the server took no agent");
+    if (fieldValue(answer, "serverid") === undefined) throw new Error("the server did not accept the agent");
     return stream;
   }
 
@@ -53,13 +53,13 @@ export class RawPeer implements AsyncDisposable {
   }
 }
 
-/** A connection to a frontend that is a socket. */
+/** Connects to a frontend that is a socket. */
 export async function connectFront(server: Pick<OurServer, "front">): Promise<Conn> {
-  if (!("path" in server.front)) throw new Error("the frontend is no socket");
+  if (!("path" in server.front)) throw new Error("the frontend is not a socket");
   return await createNetwork().connect(server.front, { signal });
 }
 
-/** A connection with TLS to a port of loopback. */
+/** Connects with TLS to a loopback port. */
 export async function secured(
   port: number,
   { ca, cert, key }: { readonly ca: string } & Partial<Pair>,
@@ -76,7 +76,7 @@ export async function secured(
   });
 }
 
-/** The next packet of a kind; those before it are left out. */
+/** Returns the next packet of a kind and skips others. */
 export async function nextPacket<Type extends Packet["type"]>(
   stream: PacketStream,
   type: Type,

@@ -1,7 +1,7 @@
 import type { FakeAnswer, FakeRequest } from "./fake_kube_api.ts";
 import { FakeWatch } from "./fake_kube_api.ts";
 
-/** A Service as an API server writes it, as far as anybody reads it. */
+/** Returns a Service like an API server, with the fields that postern reads. */
 export function service(
   name: string,
   version: number,
@@ -22,18 +22,18 @@ export function service(
 
 export const event = (type: string, object: unknown): unknown => ({ type, object });
 
-/** The bookmark that ends the first events of a WatchList, or any other. */
+/** Returns a bookmark; `isEnd` marks the end of a WatchList's initial events. */
 export function bookmark(version: number, isEnd = false): unknown {
   const annotations = isEnd ? { annotations: { "k8s.io/initial-events-end": "true" } } : {};
   return { type: "BOOKMARK", object: { metadata: { resourceVersion: String(version), ...annotations } } };
 }
 
-/** A watch that begins with these Services. */
+/** Returns a watch that begins with these Services. */
 export function listed(version: number, ...objects: readonly unknown[]): FakeWatch {
   return new FakeWatch(...objects.map((object) => event("ADDED", object)), bookmark(version, true));
 }
 
-/** Answers for EndpointSlices with none, and hands on what is asked about Services. */
+/** Answers requests for EndpointSlices with an empty list and forwards requests for Services. */
 export function onlyServices(
   answer: (request: FakeRequest) => FakeAnswer | Promise<FakeAnswer>,
 ): (request: FakeRequest) => FakeAnswer | Promise<FakeAnswer> {

@@ -3,40 +3,43 @@ import { eventuallyInCluster, makeCertificates, startServer } from "./kube_proce
 import type { PeerServer } from "./peer_program.ts";
 
 export interface KubeClusterOptions {
-  /** Whether the node passes half-closes on (`none`), or does as containerd, which ends the rest after a second. */
+  /**
+   * Whether the node forwards half-closes (`none`), or ends the other direction after a second like
+   * containerd.
+   */
   readonly linger?: "containerd" | "none";
-  /** The networks of Services, one or one of each family. */
+  /** The networks of Services: one, or one for each family. */
   readonly serviceNetworks?: string;
-  /** Further options of the API server. */
+  /** Additional options of the API server. */
   readonly apiOptions?: readonly string[];
 }
 
-/** Who signs in with a token that is good as long as the cluster is. */
-export type KubeUser = "admin" | "alice" | "bob" | "nobody";
+/** The users with permanent tokens. */
+export type KubeUser = "admin" | "alice" | "bob" | "carol";
 
-/** What the node has forwarded. */
+/** The node's counters of port-forwards. */
 export interface ForwardCounts {
-  /** Port-forward requests that came to it, of all times and of now. */
+  /** Total and current port-forward requests. */
   readonly sessions: number;
   readonly openSessions: number;
   /** Streams that reached their target. */
   readonly streams: number;
   readonly openStreams: number;
-  /** Those of each pod, by `NAMESPACE/NAME`. */
+  /** Streams of each pod, by `NAMESPACE/NAME`. */
   readonly pods: Readonly<Record<string, number>>;
 }
 
 /**
- * A real cluster on loopback: etcd, API server, controller manager and a node whose pods' bytes come from local
- * servers. `admin` may do all; the other users what roles allow them. Nothing listens on the addresses of its pods and
- * Services: the only way in is the API server.
+ * A real cluster on loopback: etcd, API server, controller manager and a node whose pods are local servers.
+ * `admin` has all rights; roles define those of other users. The addresses of pods and Services are
+ * unreachable: clients can connect only through the API server.
  */
 export class KubeCluster implements AsyncDisposable {
   readonly directory: string;
   readonly #kubernetes: string;
   readonly #started: AsyncDisposableStack;
   readonly #client: Deno.HttpClient;
-  /** For the node, which knows its callers by their certificates; the API server would believe that one too. */
+  /** The HTTP client for the node, with a client certificate that the API server would also accept. */
   readonly #nodeClient: Deno.HttpClient;
   readonly #options: KubeClusterOptions;
   readonly #etcd: PeerServer;
@@ -95,7 +98,7 @@ export class KubeCluster implements AsyncDisposable {
     return this.#api.address;
   }
 
-  /** The file of the authority whose certificates it shows. */
+  /** The file of the authority of its certificates. */
   get ca(): string {
     return `${this.directory}/ca.crt`;
   }
@@ -104,7 +107,7 @@ export class KubeCluster implements AsyncDisposable {
     return `token-of-${user}`;
   }
 
-  /** Whether the API server still knows who has a token. */
+  /** Whether the API server still accepts a token. */
   async knows(token: string): Promise<boolean> {
     const answer = await fetch(`https://${this.address}/api`, {
       headers: { authorization: `Bearer ${token}` },
@@ -114,14 +117,14 @@ export class KubeCluster implements AsyncDisposable {
     return answer.status !== 401;
   }
 
-  /** A token of a service account, which the API server itself gives out. */
+  /** Requests a token of a service account from the API server. */
   async serviceAccountToken(namespace: string, name: string, seconds = 3600): Promise<string> {
     const path = `${listPath("v1", "ServiceAccount", namespace)}/${name}/token`;
     const made = await this.json("POST", path, { spec: { expirationSeconds: seconds } });
     return (made as { status: { token: string } }).status.token;
   }
 
-  /** The text of a kubeconfig with one context, called `lab` unless told. */
+  /** Returns a kubeconfig with one context (default name: `lab`). */
   kubeconfig({ context = "lab", namespace, token = this.token("admin"), user = { token }, cluster = {} }: {
     readonly context?: string;
     readonly namespace?: string;
@@ -145,7 +148,7 @@ export class KubeCluster implements AsyncDisposable {
     });
   }
 
-  /** Writes such a kubeconfig and gives its path. */
+  /** Writes such a kubeconfig and returns its path. */
   async writeKubeconfig(
     options: Parameters<KubeCluster["kubeconfig"]>[0] & { readonly name?: string } = {},
   ): Promise<string> {
@@ -154,7 +157,7 @@ export class KubeCluster implements AsyncDisposable {
     return path;
   }
 
-  /** An answer of the API server to its administrator, whatever its status. */
+  /** Sends a request as the administrator and returns the answer with any status. */
   async ask(method: string, path: string, body?: unknown, type = "application/json"): Promise<Response> {
     return await fetch(`https://${this.address}${path}`, {
       method,
@@ -171,7 +174,7 @@ export class KubeCluster implements AsyncDisposable {
     return JSON.parse(text);
   }
 
-  /** Makes objects, or makes them as they are written here. */
+  /** Creates or updates objects. */
   async apply(...objects: readonly KubeObject[]): Promise<void> {
     await Promise.all(
       objects.map((object) =>
@@ -185,20 +188,22 @@ export class KubeCluster implements AsyncDisposable {
     );
   }
 
-  /** Removes an object, at once; one that is not there is no error. */
+  /** Removes an object immediately; ignores a missing one. */
   async remove(object: KubeObject): Promise<void> {
     const answer = await this.ask("DELETE", pathOf(object), { gracePeriodSeconds: 0 });
     await answer.body?.cancel();
     if (!answer.ok && answer.status !== 404) throw new Error(`DELETE ${pathOf(object)}: ${answer.status}`);
   }
 
-  /** Makes a namespace, ready for pods. */
+  /** Creates a namespace that accepts pods. */
   async namespace(name: string): Promise<void> {
     await this.apply({ apiVersion: "v1", kind: "Namespace", metadata: { name } });
     await this.#hasAccount(name);
   }
 
-  /** Lets a user or a service account (`namespace:name`) do what rules say, in a namespace or (undefined) everywhere. */
+  /**
+   * Grants rules to a user or a service account (`namespace:name`), in a namespace or (undefined) everywhere.
+   */
   async allow(
     who: string,
     namespace: string | undefined,
@@ -229,7 +234,7 @@ export class KubeCluster implements AsyncDisposable {
     });
   }
 
-  /** How many endpoints of a Service are ready now. */
+  /** Counts the ready endpoints of a Service. */
   async readyEndpoints(namespace: string, service: string): Promise<number> {
     const path = listPath("discovery.k8s.io/v1", "EndpointSlice", namespace);
     const { items } = await this.json(
@@ -244,7 +249,7 @@ export class KubeCluster implements AsyncDisposable {
       .length;
   }
 
-  /** Resolves when a Service has so many ready endpoints. */
+  /** Waits until a Service has `count` ready endpoints. */
   async untilReady(namespace: string, service: string, count = 1): Promise<void> {
     await eventuallyInCluster(
       `${count} endpoints of ${namespace}/${service} are ready`,
@@ -252,7 +257,7 @@ export class KubeCluster implements AsyncDisposable {
     );
   }
 
-  /** How many requests the API server has answered so far, by the labels of its own metric. */
+  /** Reads the number of answered requests from the API server's metric, selected by labels. */
   async requests(labels: Readonly<Record<string, string>>): Promise<number> {
     const answer = await this.ask("GET", "/metrics");
     let count = 0;
@@ -266,19 +271,19 @@ export class KubeCluster implements AsyncDisposable {
     return count;
   }
 
-  /** What the node has forwarded so far. */
+  /** Reads the node's counters. */
   async forwards(): Promise<ForwardCounts> {
     if (!this.#kubelet) throw new Error("the node is not there");
     const answer = await fetch(`https://${this.#kubelet.address}/counts`, { client: this.#nodeClient });
     return await answer.json();
   }
 
-  /** Ends the API server; what goes through it breaks. */
+  /** Stops the API server and breaks its connections. */
   async stopApi(): Promise<void> {
     await this.#api[Symbol.asyncDispose]();
   }
 
-  /** Starts the API server again where it was. */
+  /** Restarts the API server at the same address. */
   async startApi(): Promise<void> {
     this.#api = await startApi(this.#kubernetes, {
       directory: this.directory,
@@ -289,12 +294,12 @@ export class KubeCluster implements AsyncDisposable {
     await this.#isReady();
   }
 
-  /** Has the API server hang (`SIGSTOP`) or go on (`SIGCONT`). */
+  /** Suspends (`SIGSTOP`) or resumes (`SIGCONT`) the API server. */
   signalApi(signal: "SIGSTOP" | "SIGCONT"): void {
     this.#api.kill(signal);
   }
 
-  /** Has the node hang or go on: what it forwards stays open, and no byte of it moves. */
+  /** Suspends or resumes the node: its connections stay open but carry no data. */
   signalNode(signal: "SIGSTOP" | "SIGCONT"): void {
     if (!this.#kubelet) throw new Error("the node is not there");
     this.#kubelet.kill(signal);
@@ -331,7 +336,7 @@ export class KubeCluster implements AsyncDisposable {
   }
 
   async #hasAccount(namespace: string): Promise<void> {
-    await eventuallyInCluster(`the namespace ${namespace} takes pods`, async () => {
+    await eventuallyInCluster(`the namespace ${namespace} accepts pods`, async () => {
       const answer = await this.ask("GET", `${listPath("v1", "ServiceAccount", namespace)}/default`);
       await answer.body?.cancel();
       return answer.ok;
@@ -347,7 +352,7 @@ export class KubeCluster implements AsyncDisposable {
 }
 
 function tokensFile(): string {
-  const users: readonly KubeUser[] = ["alice", "bob", "nobody"];
+  const users: readonly KubeUser[] = ["alice", "bob", "carol"];
   return [
     'token-of-admin,admin,1,"system:masters"',
     ...users.map((name, at) => `token-of-${name},${name},${at + 2}`),
@@ -414,7 +419,7 @@ async function startKubelet(kubernetes: string, { directory, kubeconfig, linger 
   ]);
 }
 
-/** What Services, namespaces and service accounts are made real by. */
+/** The controllers for Services, namespaces and service accounts. */
 const controllerNames = [
   "endpointslice-controller",
   "serviceaccount-controller",

@@ -1,19 +1,19 @@
 import type { KubeCluster } from "./kube_cluster.ts";
 
-/** How many requests are under way at once. */
+/** The number of concurrent requests. */
 const atOnce = 16;
 
 export interface CrowdOptions {
   readonly services: number;
-  /** Over which they are spread evenly. */
+  /** The number of namespaces for the Services. */
   readonly namespaces: number;
-  /** Pods that no node runs; none unless told. */
+  /** The number of pods without a node (default: none). */
   readonly pods?: number;
 }
 
 /**
- * Fills a cluster with Services over some namespaces (`crowd-0` and on), each with two ports and a slice of two ready
- * endpoints. The slices are written here: the controller would take minutes for so many.
+ * Fills a cluster with Services in several namespaces (`crowd-0` and so on), each with two ports and a slice
+ * of two ready endpoints. It writes the slices itself, because the controller would take minutes.
  */
 export async function makeCrowd(
   cluster: KubeCluster,
@@ -21,7 +21,7 @@ export async function makeCrowd(
 ): Promise<void> {
   for (let index = 0; index < namespaces; index++) {
     const name = crowdNamespace(index);
-    // Where pods are made there must be who they run as.
+    // Pods need a service account.
     if (pods > 0) await cluster.namespace(name);
     else await cluster.apply({ apiVersion: "v1", kind: "Namespace", metadata: { name } });
   }
@@ -41,7 +41,7 @@ async function manyAtOnce(count: number, make: (index: number) => Promise<void>)
   }));
 }
 
-/** Without a node it stays as it is made. */
+/** Returns a pod without a node, whose status never changes. */
 function crowdPod(index: number): unknown {
   return {
     apiVersion: "v1",

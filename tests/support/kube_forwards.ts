@@ -11,15 +11,15 @@ import { ForwardPool } from "../../src/kube/forward/forward_pool.ts";
 import { Fields } from "../../src/wire/mod.ts";
 
 export interface KubeForwardsOptions {
-  /** A kubeconfig, of which the current context is used. */
+  /** The kubeconfig; its current context is used. */
   readonly kubeconfig: string;
   readonly halfClose?: HalfClose;
   readonly limits?: Partial<ForwardLimits>;
-  /** The first form that is asked for; those before it are refused, as by an older server. */
+  /** The first accepted form; better ones are refused, as by an older server. */
   readonly form?: ForwardForm;
 }
 
-/** Port-forwards through a real API server, with nothing above them. */
+/** Port-forwards through a real API server, without higher layers. */
 export class KubeForwards implements AsyncDisposable {
   readonly pool: ForwardPool;
   readonly notes: string[] = [];

@@ -3,20 +3,20 @@ import { KubeCluster, type KubeClusterOptions } from "./kube_cluster.ts";
 import { Household, type Instance } from "./postern_process.ts";
 import { runPeer } from "./peer_program.ts";
 
-/** What became of a request of curl. */
+/** The result of a curl request. */
 export interface Fetched {
   readonly body: string;
-  /** 0 where no HTTP server answered. */
+  /** The HTTP status; 0 without an answer. */
   readonly status: number;
-  /** curl's own: 97 is a refusal by the SOCKS proxy. */
+  /** curl's exit code: 97 is a refusal by the SOCKS proxy. */
   readonly code: number;
-  /** The number that the door refused with. */
+  /** The instance's SOCKS reply. */
   readonly reply: number | undefined;
-  /** What curl said of it. */
+  /** curl's error output. */
   readonly said: string;
 }
 
-/** A real cluster, and a home for the real program that knows its kubeconfig. */
+/** A real cluster, and a home for the real program with its kubeconfig. */
 export class KubeHome implements AsyncDisposable {
   readonly cluster: KubeCluster;
   readonly home: Household;
@@ -41,7 +41,7 @@ export class KubeHome implements AsyncDisposable {
     }
   }
 
-  /** Asks for a URL as `curl --proxy socks5h://DOOR URL` does. */
+  /** Fetches a URL with `curl --proxy socks5h://INSTANCE URL`. */
   async fetch(instance: Instance, url: string, ...options: readonly string[]): Promise<Fetched> {
     const { code, stdout, stderr } = await runPeer(this.#curl, [
       ...["--silent", "--show-error", "--globoff", "--max-time", "100", "--write-out", "\n%{http_code}"],
@@ -59,8 +59,8 @@ export class KubeHome implements AsyncDisposable {
   }
 
   /**
-   * Fails at once where a first request through the door does not get this body: a program that cannot reach a
-   * cluster need not be waited for in all the rest of a test.
+   * Fails early if the first request through the instance does not return this body, so that the test does
+   * not wait for a program that cannot reach the cluster.
    */
   async begins(instance: Instance, url: string, body: string): Promise<void> {
     const fetched = await this.fetch(instance, url);
@@ -73,7 +73,7 @@ export class KubeHome implements AsyncDisposable {
   }
 }
 
-/** A web server on loopback that says its name, whatever it is asked. */
+/** A web server on loopback that answers every request with its name. */
 export class NamedServer implements AsyncDisposable {
   readonly #server: Deno.HttpServer<Deno.NetAddr>;
 

@@ -1,4 +1,4 @@
-/** An object of the API, as it is written. */
+/** An API object in its written form. */
 export interface KubeObject {
   readonly apiVersion: string;
   readonly kind: string;
@@ -13,22 +13,22 @@ export interface KubeObject {
 
 export interface TestPod {
   readonly name: string;
-  /** `default` unless told. */
+  /** The namespace (default: `default`). */
   readonly namespace?: string;
   readonly labels?: Readonly<Record<string, string>>;
-  /** What stands behind its ports: `{ 80: "127.0.0.1:8081" }`. Nothing listens on any other. */
+  /** The servers for its ports: `{ 80: "127.0.0.1:8081" }`. Other ports refuse connections. */
   readonly targets?: Readonly<Record<number, string>>;
-  /** The ports that its container declares, by name; those of `targets` without a name unless told. */
+  /** The container's declared ports by name (default: those of `targets`, without names). */
   readonly ports?: Readonly<Record<string, number>>;
   readonly ready?: boolean;
-  /** Its addresses; the node gives it one unless told. */
+  /** The pod's addresses (default: assigned by the node). */
   readonly addresses?: readonly string[];
   readonly hostNetwork?: boolean;
   readonly hostname?: string;
   readonly subdomain?: string;
 }
 
-/** A pod that runs at once on the node of the tests. */
+/** Returns a pod that runs immediately on the test node. */
 export function pod(
   { name, namespace = "default", labels = {}, targets = {}, ...more }: TestPod,
 ): KubeObject {
@@ -69,20 +69,20 @@ export interface TestServicePort {
 
 export interface TestService {
   readonly name: string;
-  /** `default` unless told. */
+  /** The namespace (default: `default`). */
   readonly namespace?: string;
-  /** The pods behind it; none, and somebody writes its slices. */
+  /** Selects the pods; without it the test writes the slices. */
   readonly selector?: Readonly<Record<string, string>>;
   readonly ports?: readonly TestServicePort[];
-  /** Its addresses; `None` makes it headless. */
+  /** The cluster IPs; `None` makes the Service headless. */
   readonly clusterIps?: readonly string[];
   readonly externalName?: string;
   readonly publishNotReadyAddresses?: boolean;
-  /** Asks for an address of both families. */
+  /** Requests addresses of both families. */
   readonly isDualStack?: boolean;
 }
 
-/** A Service. */
+/** Returns a Service. */
 export function service({ name, namespace = "default", ...more }: TestService): KubeObject {
   const { selector, ports = [], clusterIps = [], externalName, publishNotReadyAddresses, isDualStack } = more;
   const [clusterIP] = clusterIps;
@@ -101,12 +101,12 @@ export function service({ name, namespace = "default", ...more }: TestService): 
   };
 }
 
-/** Where an object is: `/api/v1/namespaces/default/pods/web`. */
+/** Returns the path of an object: `/api/v1/namespaces/default/pods/web`. */
 export function pathOf({ apiVersion, kind, metadata: { name, namespace } }: KubeObject): string {
   return `${listPath(apiVersion, kind, namespace)}/${name}`;
 }
 
-/** Where all objects of a kind are. */
+/** Returns the path of all objects of a kind. */
 export function listPath(apiVersion: string, kind: string, namespace?: string): string {
   const root = apiVersion === "v1" ? "/api/v1" : `/apis/${apiVersion}`;
   const plural = kind.endsWith("s")

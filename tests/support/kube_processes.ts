@@ -1,17 +1,17 @@
 import { eventually, freePort, type PeerOptions, PeerServer, runPeer } from "./peer_program.ts";
 
-/** A certificate of a cluster of the tests. */
+/** A certificate for a test cluster. */
 export interface AskedCertificate {
-  /** What its files are called. */
+  /** The name of its files. */
   readonly name: string;
   readonly commonName: string;
   readonly organization?: readonly string[];
   readonly hosts?: readonly string[];
-  /** How long it is good for; below nothing it is over already. A day unless told. */
+  /** The lifetime in seconds (default: one day); a negative value makes an expired certificate. */
   readonly seconds?: number;
 }
 
-/** Writes `NAME.crt` and `NAME.key` of each, and `ca.crt` where there is none yet. */
+/** Writes `NAME.crt` and `NAME.key` of each, and `ca.crt` if it does not exist. */
 export async function makeCertificates(
   kubernetes: string,
   directory: string,
@@ -23,8 +23,8 @@ export async function makeCertificates(
 }
 
 /**
- * Starts a server of the cluster on a port of its own, and again on another one where somebody was quicker. The
- * ports lie below those that outgoing connections get, so that a server that is away for a moment finds its own again.
+ * Starts a server of the cluster on a free port, and tries another port if a process took the first. The
+ * ports are below the range for outgoing connections, so that a restarted server gets its port again.
  */
 export async function startServer(
   kubernetes: string,
@@ -42,10 +42,10 @@ export async function startServer(
   }
 }
 
-/** How long anything of a cluster may take on a busy machine, in ms. */
+/** The time limit for any operation of a cluster on a busy machine, in ms. */
 export const patience = 120_000;
 
-/** Waits for what a cluster does by itself. */
+/** Waits for a change that the cluster makes by itself. */
 export async function eventuallyInCluster(
   what: string,
   isSo: () => boolean | Promise<boolean>,

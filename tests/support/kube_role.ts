@@ -6,7 +6,7 @@ export interface KubeRule {
   readonly verbs: readonly string[];
 }
 
-/** The rules of the Role that the guide tells people to use. */
+/** The rules of the Role in the guide. */
 export function guideRules(): readonly KubeRule[] {
   const page = Deno.readTextFileSync(new URL("../../docs/guide/kubernetes.md", import.meta.url));
   for (const [, text = ""] of page.matchAll(/^```yaml[^\n]*\n(.*?)\n```$/gms)) {

@@ -7,13 +7,13 @@ import { type FakeAnswer, FakeKubeApi, type FakeRequest } from "./fake_kube_api.
 import { MemoryFiles } from "./memory_files.ts";
 import { MemoryNetwork } from "./memory_network.ts";
 
-/** A client of a stand-in for an API server, in a world that stands still. */
+/** A client of a stand-in for an API server, in a world with a fake clock. */
 export interface KubeWorld extends AsyncDisposable {
   readonly client: KubeClient;
   readonly api: FakeKubeApi;
   readonly clock: FakeClock;
   readonly files: MemoryFiles;
-  /** The credential plugins that were run, with what they were asked. */
+  /** The credential plugins that ran, with their input. */
   readonly runs: { readonly command: readonly string[]; readonly options: RunOptions }[];
 }
 
@@ -22,7 +22,7 @@ export interface KubeWorldOptions {
   readonly user?: Readonly<Record<string, unknown>>;
   readonly cluster?: Readonly<Record<string, unknown>>;
   readonly files?: Readonly<Record<string, string>>;
-  /** What a credential plugin does. */
+  /** The behavior of a credential plugin. */
   readonly run?: (options: RunOptions) => Promise<RunResult>;
   readonly server?: string;
 }
@@ -64,7 +64,7 @@ export async function kubeWorld(
   return { client, api, clock, files, runs, [Symbol.asyncDispose]: dispose };
 }
 
-/** A kubeconfig of one context, `lab`. */
+/** Returns a kubeconfig with one context, `lab`. */
 export function kubeconfigOf(
   { server = "https://kube.localhost", user = {}, cluster = {}, context = {} }: {
     readonly server?: string;

@@ -1,10 +1,11 @@
 import { kubeconfigOf } from "./kube_world.ts";
 
-// Kubeconfigs, as text: the tests of our reader say what each means, and another reader is held against ours.
+// Kubeconfigs as text: the tests of our reader define their meaning, and other tests compare another reader
+// with ours.
 
 const sharing = Array.from({ length: 300 }, (_, index) => `- { name: u${index}, user: *user }\n`).join("");
 
-/** Those that can be used. */
+/** Valid kubeconfigs. */
 export const kubeconfigs = {
   handwritten: `
 apiVersion: v1
@@ -79,51 +80,51 @@ ${sharing}`,
   }),
 } as const;
 
-/** Those that must not be used, and what our reader says of them. */
+/** Invalid kubeconfigs, with our reader's problems. */
 export const refusedKubeconfigs: readonly {
   name: string;
   text: string;
   context?: string;
   message: RegExp;
 }[] = [
-  { name: "what is no mapping", text: "[]", message: /it is not a mapping$/ },
+  { name: "a document that is not a mapping", text: "[]", message: /it is not a mapping$/ },
   {
-    name: "what is no YAML",
+    name: "a text that is not YAML",
     text: "a: [",
     message: /^Cannot use the kubeconfig "\/home\/me\/.kube\/config": /,
   },
-  { name: "an alias of nothing", text: "a: *b", message: /Unresolved alias/ },
-  { name: "contexts that are no list", text: "contexts: 1", message: /its contexts are not a list/ },
+  { name: "an alias without an anchor", text: "a: *b", message: /Unresolved alias/ },
+  { name: "contexts that are not a list", text: "contexts: 1", message: /its contexts are not a list/ },
   {
-    name: "a context whose name is no text",
+    name: "a context whose name is not a string",
     text: "contexts: [{ name: 1 }]",
     message: /one of its contexts has no name/,
   },
-  { name: "an unknown context", text: kubeconfigOf({}), context: "x", message: /has none of that name/ },
+  { name: "an unknown context", text: kubeconfigOf({}), context: "x", message: /has no such context/ },
   {
     name: "an unknown cluster",
     text: kubeconfigOf({ context: { cluster: "y" } }),
-    message: /names the cluster "y", which is not there/,
+    message: /names the cluster "y", which does not exist/,
   },
   {
     name: "an unknown user",
     text: kubeconfigOf({ context: { user: "y" } }),
-    message: /names the user "y", which is not there/,
+    message: /names the user "y", which does not exist/,
   },
   {
-    name: "a server that is none",
+    name: "a server that is not a URL",
     text: kubeconfigOf({ server: "ftp://x" }),
-    message: /no address that begins/,
+    message: /not a URL that begins/,
   },
   {
-    name: "a proxy that is none",
+    name: "a proxy that is not a URL",
     text: kubeconfigOf({ cluster: { "proxy-url": "ftp://x" } }),
     message: /proxy-url of the cluster "c"/,
   },
   {
-    name: "an authority that is not to be checked",
+    name: "an authority with insecure-skip-tls-verify",
     text: kubeconfigOf({ cluster: { "certificate-authority": "a", "insecure-skip-tls-verify": true } }),
-    message: /has a certificate authority and insecure-skip-tls-verify/,
+    message: /has both a certificate authority and insecure-skip-tls-verify/,
   },
   {
     name: "a certificate without a key",
@@ -145,16 +146,16 @@ export const refusedKubeconfigs: readonly {
     text: kubeconfigOf({
       user: { exec: { apiVersion: "client.authentication.k8s.io/v1alpha1", command: "x" } },
     }),
-    message: /speaks neither/,
+    message: /the apiVersion of exec is neither/,
   },
   {
     name: "a plugin of v1 without interactiveMode",
     text: kubeconfigOf({ user: { exec: { apiVersion: "client.authentication.k8s.io/v1", command: "x" } } }),
-    message: /interactiveMode of exec is none of/,
+    message: /interactiveMode of exec must be/,
   },
   {
     name: "groups without a user",
     text: kubeconfigOf({ user: { "as-groups": ["a"] } }),
-    message: /need as$/,
+    message: /require as$/,
   },
 ];

@@ -1,7 +1,7 @@
 import type { Catalogue, Cluster } from "../../src/clusters/mod.ts";
 import type { Household } from "./postern_process.ts";
 
-/** Some clusters of a fleet, as a catalogue has them. */
+/** Some clusters of a fleet in the form of a catalogue. */
 export const labClusters: readonly Cluster[] = [
   labCluster("c-lab-2", "Lab Two", { cloud: "cloudscale", jumphost: "jump2.example.net" }),
   labCluster("c-lab-1", "Lab One", { cloud: "exoscale", region: "ch-gva-2" }),
@@ -21,7 +21,7 @@ export const labClusters: readonly Cluster[] = [
   { id: "c-empty", displayName: "Nothing yet", facts: {}, dynamicFacts: {} },
 ];
 
-/** A cluster of OpenShift. */
+/** Returns an OpenShift cluster. */
 export function labCluster(id: string, displayName: string, facts: Cluster["facts"]): Cluster {
   return {
     id,
@@ -35,7 +35,7 @@ export function labCluster(id: string, displayName: string, facts: Cluster["fact
   };
 }
 
-/** Stores a catalogue where the real program finds it, as its plain copy. */
+/** Writes the plain copy of a catalogue for the real program. */
 export async function storeClusters(
   { places }: Household,
   clusters: readonly Cluster[] = labClusters,

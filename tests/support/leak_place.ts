@@ -4,7 +4,7 @@ import type { Outside } from "./outside.ts";
 import { runPeer } from "./peer_program.ts";
 import { type CommandOptions, Household, type Instance } from "./postern_process.ts";
 
-/** What clients hear of each reason: by SOCKS5, and by HTTP. */
+/** The SOCKS5 reply and HTTP status for each reason. */
 const answers = {
   auth: [2, 403],
   not_allowed: [2, 403],
@@ -14,33 +14,33 @@ const answers = {
   config: [1, 500],
 } as const;
 
-/** A reason that a target is refused with, and what its sentence says. */
+/** A reason for refusing a target, and its sentence. */
 export interface Refusal {
   readonly code: keyof typeof answers;
   readonly says: RegExp;
-  /** A rule leads it to the cluster, which fails: there is no line that would open it. */
+  /** Whether a rule routes the target to the failing cluster: then no configuration line would allow it. */
   readonly isRouted?: boolean;
 }
 
-/** How a client asks. */
+/** The protocol of a client. */
 export type Way = "socks" | "connect" | "absolute";
 const everyWay: readonly Way[] = ["socks", "connect", "absolute"];
 
 export interface LeakPlaceOptions {
-  /** How the state is called; each has its own. */
+  /** The unique name of the state. */
   readonly name: string;
   readonly curl: string;
   readonly outside: Outside;
 }
 
-/** What a PAC file must send to postern whatever is known, and what it must not. */
+/** Targets that a PAC file must always send to postern, and targets that it must not. */
 const proxied = [
   ...["web", "web.shop", "wbe.shop", "10.1.2.3", "10.96.0.1", "172.20.1.1", "192.168.9.9", "100.64.0.1"],
   ...["198.18.7.7", "34.118.225.1", "240.0.0.1", "[fd00:10:96::1]"],
 ];
 const passed = ["www.example.com", "example.com", "localhost", "a.localhost", "printer.local", "127.0.0.1"];
 
-/** An instance of postern in a home of its own, and clients that would rather not have their passwords leave. */
+/** An instance in a separate home, and clients whose passwords must not leak. */
 export class LeakPlace implements AsyncDisposable {
   readonly home: Household;
   readonly #options: LeakPlaceOptions;
@@ -80,8 +80,8 @@ export class LeakPlace implements AsyncDisposable {
   }
 
   /**
-   * Refuses each target with this reason and the line that would open it, and nothing arrives outside. Targets take
-   * turns with the ways in, as all of them for each would take long; the nightly run does that.
+   * Checks that postern refuses each target with this reason and the line that would allow it, and that no
+   * traffic leaves. Each target uses one of the protocols in turn; the nightly run tests all combinations.
    */
   async refuses(
     hosts: readonly string[],
@@ -97,7 +97,7 @@ export class LeakPlace implements AsyncDisposable {
       if (way === "socks") return assert.equal(answer.reply, reply, label);
       assert.match(answer.text, new RegExp(`^HTTP/1.1 ${status} `), label);
       assert.match(answer.text, says, label);
-      // curl does not show the body of an answer to CONNECT, where the hint is.
+      // curl hides the body of a CONNECT response, which contains the hint.
       if (way === "absolute" && !isRouted) {
         assert.ok(answer.text.includes(`direct: ["${bare(host)}"]`), label);
       }
@@ -105,7 +105,7 @@ export class LeakPlace implements AsyncDisposable {
     this.nothingLeft(hosts);
   }
 
-  /** What `postern explain` says of a target that is refused. */
+  /** Checks the output of `postern explain` for a refused target. */
   async explains(host: string, { code, says }: Refusal): Promise<void> {
     const { stdout, stderr } = await this.home.run(["explain", `${bare(host)}:80`, "-o", "json"]);
     const { held, transport } = JSON.parse(stdout || "{}");
@@ -116,7 +116,7 @@ export class LeakPlace implements AsyncDisposable {
     assert.ok(held.hint.includes(`direct: ["${bare(host)}"]`), label);
   }
 
-  /** A target that a cluster answers. */
+  /** Checks that a cluster answers a target. */
   async serves(host: string, body: string, ways: readonly Way[] = ["socks"]): Promise<void> {
     for (const way of ways) {
       const { text, said } = await this.ask(host, way);
@@ -128,7 +128,10 @@ export class LeakPlace implements AsyncDisposable {
     this.nothingLeft([host]);
   }
 
-  /** A target that goes outside, with all that the client sends: what the other assertions would see. */
+  /**
+   * Checks that a target's traffic leaves with the client's data, which proves that the other assertions
+   * would detect a leak.
+   */
   async leaves(host: string, ways: readonly Way[] = everyWay): Promise<void> {
     for (const way of ways) {
       const { text, said } = await this.ask(host, way);
@@ -142,7 +145,7 @@ export class LeakPlace implements AsyncDisposable {
     }
   }
 
-  /** The PAC file sends what may be a cluster's to postern, and what cannot be past it. */
+  /** Checks that the PAC file sends possible targets of a cluster to postern, and others directly. */
   async pac(...more: readonly string[]): Promise<void> {
     const answer = await fetch(`http://${await this.instance.address()}/proxy.pac`);
     const text = await answer.text();
@@ -155,7 +158,7 @@ export class LeakPlace implements AsyncDisposable {
     assert.deepEqual(wrong, [], `${this.#options.name}\n${text}`);
   }
 
-  /** Asks as curl does, with a password. */
+  /** Sends a request with curl and a password. */
   async ask(
     host: string,
     way: Way,
@@ -178,11 +181,11 @@ export class LeakPlace implements AsyncDisposable {
     };
   }
 
-  /** Neither a connection nor a question for a name has left. */
+  /** Checks that no connection and no DNS question has left. */
   nothingLeft(hosts: readonly string[]): void {
     assert.deepEqual(this.#arrived(), [], this.#options.name);
     const asked = hosts.filter((host) => this.#options.outside.names.has(host));
-    assert.deepEqual(asked, [], `${this.#options.name}: the system's resolver was asked`);
+    assert.deepEqual(asked, [], `${this.#options.name}: the system's resolver got a question`);
   }
 
   async [Symbol.asyncDispose](): Promise<void> {

@@ -1,6 +1,9 @@
 import { hexText } from "../../src/core/mod.ts";
 
-/** A stored file of what was learned of a cluster without a certificate authority, by its path in `/cache`. */
+/**
+ * Returns a stored file of learned facts for a cluster without a certificate authority, by its path in
+ * `/cache`.
+ */
 export async function learnedFile(
   server: string,
   { serviceNetworks = [], namespaces = [], day = Date.UTC(2026, 0, 1) / 86_400_000 }: {

@@ -5,33 +5,33 @@ import type { KubeCluster } from "./kube_cluster.ts";
 import { freePort, PeerServer } from "./peer_program.ts";
 import { testTls } from "./tls_files.ts";
 
-/** A cluster as Lieutenant's operator keeps it. */
+/** A cluster in the form of Lieutenant's operator. */
 export interface SynCluster {
   readonly id: string;
   readonly tenant: string;
   readonly displayName: string;
   readonly facts?: Readonly<Record<string, string>>;
-  /** What the cluster reports: each value as JSON, or any text. */
+  /** The facts reported by the cluster: each value as JSON, or any text. */
   readonly dynamicFacts?: Readonly<Record<string, string>>;
-  /** Makes Lieutenant tell an `installURL` with this token. */
+  /** Makes Lieutenant return an `installURL` with this token. */
   readonly bootstrapToken?: string;
 }
 
 export interface LieutenantOptions {
   readonly kubernetes: string;
   readonly lieutenant: string;
-  /** Those that there are at first; of the address of the Kubernetes API where that is one of them. */
+  /** The initial clusters, or a function of the Kubernetes API's address. */
   readonly clusters: readonly SynCluster[] | ((kubernetes: string) => readonly SynCluster[]);
-  /** A provider whose tokens are good as well: the claim `email` is the user, behind `oidc:`. */
+  /** An additional provider of valid tokens: the user is `oidc:` and the claim `email`. */
   readonly oidc?: { readonly issuer: string; readonly clientId: string; readonly discoveryUrl: string };
 }
 
 const namespace = "lieutenant";
 
 /**
- * The real Lieutenant API over a real Kubernetes API and etcd, all on loopback. Of the definitions of clusters and
- * tenants it has the parts that the API uses. `alice` and `oidc:alice@example.com` may list clusters, namespaces, nodes and pods;
- * `mallory` and `oidc:mallory@example.com` are known, and may not.
+ * The real Lieutenant API with a real Kubernetes API and etcd, all on loopback. The definitions of clusters
+ * and tenants have only the fields that the API uses. `alice` and `oidc:alice@example.com` may list clusters,
+ * namespaces, nodes and pods; `mallory` and `oidc:mallory@example.com` have no rights.
  */
 export class Lieutenant implements AsyncDisposable {
   static readonly tokens = { alice: "token-of-alice", mallory: "token-of-mallory" };
@@ -109,22 +109,22 @@ export class Lieutenant implements AsyncDisposable {
     return new URL(`https://${this.#servers.lieutenant.address}`);
   }
 
-  /** Where the Kubernetes API behind it is: `127.0.0.1:6443`. */
+  /** The address of its Kubernetes API: `127.0.0.1:6443`. */
   get kubernetes(): string {
     return this.#servers.api.address;
   }
 
-  /** Has one more cluster from now on. */
+  /** Adds a cluster. */
   async add(cluster: SynCluster): Promise<void> {
     await addCluster(new KubernetesApi(this.kubernetes), cluster);
   }
 
-  /** Ends Lieutenant alone: the Kubernetes API behind it stays. */
+  /** Stops only Lieutenant, not its Kubernetes API. */
   async stop(): Promise<void> {
     await this.#servers.lieutenant[Symbol.asyncDispose]();
   }
 
-  /** Ends the Kubernetes API behind it. */
+  /** Stops its Kubernetes API. */
   async stopKubernetes(): Promise<void> {
     await this.#servers.api[Symbol.asyncDispose]();
   }
@@ -135,8 +135,8 @@ export class Lieutenant implements AsyncDisposable {
 }
 
 /**
- * Puts clusters where Lieutenant looks for them, into a cluster that is there already, and gives what starts Lieutenant
- * there, at the same port each time. The administrator's token is good there.
+ * Creates Lieutenant's objects in an existing cluster and returns a function that starts Lieutenant there,
+ * always on the same port. The administrator's token is valid there.
  */
 export async function lieutenantIn(
   cluster: KubeCluster,
@@ -177,7 +177,7 @@ async function startProgram(
 const adminToken = "token-of-admin";
 
 async function startEtcd(kubernetes: string, directory: string): Promise<PeerServer> {
-  // Nobody else is in this cluster, so that its own port may be any.
+  // This cluster has no other users, so any port works.
   return await PeerServer.start(kubernetes, (port) => [
     "etcd",
     ...["--data-dir", `${directory}/etcd`, "--unsafe-no-fsync", "--log-level", "error"],
@@ -213,7 +213,7 @@ async function fill(api: KubernetesApi, clusters: readonly SynCluster[]): Promis
   for (const cluster of clusters) await addCluster(api, cluster);
 }
 
-/** Lets alice read what Lieutenant reads for her, and which namespaces, nodes and pods there are. */
+/** Grants alice the rights to read Lieutenant's objects, namespaces, nodes and pods. */
 async function allowReading(api: KubernetesApi): Promise<void> {
   const subjects = ["alice", "oidc:alice@example.com"].map((name) => ({ kind: "User", name }));
   const apiGroup = "rbac.authorization.k8s.io";
@@ -261,7 +261,7 @@ async function addCluster(
   });
 }
 
-/** The parts of the real definition that are used here. */
+/** Returns the used parts of the real definition. */
 function definition(kind: string): unknown {
   const plural = `${kind.toLowerCase()}s`;
   const anything = { type: "object", "x-kubernetes-preserve-unknown-fields": true };
@@ -312,7 +312,7 @@ class KubernetesApi {
     await this.#until(path, () => this.#status("PATCH", `${path}/status`, { status }));
   }
 
-  /** What is not there yet when a server has just begun comes soon; what is wrong stays wrong. */
+  /** Retries while a new server is incomplete; permanent errors fail. */
   async #until(what: string, ask: () => Promise<number>): Promise<void> {
     const end = performance.now() + 120_000;
     for (let status = 0; status < 200 || status > 299;) {
@@ -330,7 +330,7 @@ class KubernetesApi {
       fields: [["Authorization", `Bearer ${adminToken}`], ["Content-Type", type]],
       ...(body !== undefined && { body: JSON.stringify(body) }),
     }, { signal: new AbortController().signal });
-    // It was made by an attempt whose answer did not come.
+    // An earlier attempt with a lost answer created it.
     return status === 409 ? 200 : status;
   }
 }

@@ -17,17 +17,17 @@ const inventory = "inventory.localhost:8080",
   api = "api.apps.example.net:6443";
 const { signal } = new AbortController();
 
-/** The names that the door's DNS is asked for, in this order. */
+/** The names that the test resolves with the instance's DNS, in order. */
 export const livedNames = ["first.far.example", "second.far.example"];
 
 /**
- * A company that is reached by names which only its proxy knows, so that what a home keeps of it is as good on another
- * day and another machine: an inventory of clusters, a provider of identities, and an API server with a certificate.
+ * A company whose names only its proxy resolves, so that a stored home stays valid on another day and another
+ * machine: a Lieutenant, an identity provider, and an API server with a certificate.
  */
 export class DistantCompany implements AsyncDisposable {
   readonly oidc: OidcServer;
   readonly lieutenant: FakeLieutenant;
-  /** Further lines of the configuration, and further catalogues in it. */
+  /** Additional lines and catalogues of the configuration. */
   readonly more = { lines: [] as readonly string[], catalogues: [] as readonly string[] };
   readonly #stack: AsyncDisposableStack;
   readonly #proxy: ReturnType<typeof farSide>;
@@ -48,13 +48,13 @@ export class DistantCompany implements AsyncDisposable {
     const listen = network.listen.bind(network);
     const issuer = `http://${login}/oidc`;
     const oidc = stack.use(new OidcServer(listen({ host: "127.0.0.1", port: 0 }), { issuer, clock }));
-    // What is signed in once is so for whoever reads it in many years.
+    // The stored tokens must stay valid for many years.
     oidc.lifetime = 100 * 365 * 86_400;
     const lieutenant = stack.use(new FakeLieutenant({ listen }, { discoveryUrl: oidc.discoveryUrl }));
     lieutenant.clusters = [cluster("c-one"), cluster("c-two")];
     const { cert, key } = testTls.server;
     const silent = stack.use(new TargetServer(async (client) => void await client.some()));
-    // It shows its authority too, as API servers do.
+    // The server also sends its authority, like API servers.
     const front = stack.use(tlsFront(silent.address, { cert: `${cert}\n${testTls.ca}`, key }));
     const proxy = stack.use(farSide({
       [inventory]: new URL(lieutenant.url).host,
@@ -64,7 +64,7 @@ export class DistantCompany implements AsyncDisposable {
     return new DistantCompany(stack.move(), { oidc, lieutenant, proxy });
   }
 
-  /** A configuration for a door at these ports. */
+  /** Returns a configuration for an instance on these ports. */
   configuration({ port, dns }: { readonly port: number; readonly dns: number }): string {
     return [
       `listen: { mixed: "127.0.0.1:${port}", dns: "127.0.0.1:${dns}" }`,
@@ -80,7 +80,7 @@ export class DistantCompany implements AsyncDisposable {
     ].join("\n");
   }
 
-  /** Lets a command come to its end with a person who signs in where it says. */
+  /** Completes a command's sign-in as a user at the address that it prints. */
   async signIn(command: Instance): Promise<void> {
     const network = createNetwork();
     const dial: Dialer = (target, options) =>
@@ -111,15 +111,15 @@ function cluster(id: string) {
   };
 }
 
-/** Where a door of a home listens. */
+/** The ports of a home's instance. */
 export interface LivedPorts {
   readonly port: number;
   readonly dns: number;
 }
 
 /**
- * Uses a program as a person does, until everything that it ever stores is there: a sign-in, a catalogue, an authority
- * that is trusted from its first use, addresses of DNS, and where a kubeconfig was before. Its door runs on.
+ * Uses a program like a user until it has stored every kind of file: a sign-in, a catalogue, an authority
+ * trusted on first use, DNS addresses, and the previous context of a kubeconfig. Its instance keeps running.
  */
 export async function live(
   home: Household,
@@ -141,18 +141,18 @@ export async function live(
   return instance;
 }
 
-/** What a home knows, as a program tells it, with nobody outside to be asked. */
+/** The facts of a home that a program prints without network access. */
 export interface Known {
   readonly clusters: unknown;
   /** The addresses of `livedNames`. */
   readonly addresses: readonly string[];
-  /** Why a name of a cluster goes where it goes. */
+  /** The rule for a name of a cluster. */
   readonly because: string;
   /** The authority of the API server in a kubeconfig. */
   readonly authority: string;
 }
 
-/** Asks a program, and its door that runs, for what a home knows. */
+/** Collects the facts of a home from a program and its running instance. */
 export async function known(postern: ProgramRuns, ports: LivedPorts): Promise<Known> {
   const { run } = sure(postern);
   const addresses: string[] = [];
@@ -165,7 +165,7 @@ export async function known(postern: ProgramRuns, ports: LivedPorts): Promise<Kn
   };
 }
 
-/** Fetches with the sign-in that is stored, and goes back to the cluster that was current before. */
+/** Updates with the stored sign-in and switches back to the previous cluster. */
 export async function goOn(postern: ProgramRuns, { lieutenant, oidc }: DistantCompany): Promise<void> {
   const { run } = sure(postern);
   const [taken, signedIn] = [lieutenant.tokens.length, oidc.authorizations.length];
@@ -178,7 +178,7 @@ export async function goOn(postern: ProgramRuns, { lieutenant, oidc }: DistantCo
   await run("switch", "-");
 }
 
-/** Runs commands that must not fail, and gives what they print. */
+/** Runs commands that must succeed and returns their output. */
 function sure(postern: ProgramRuns): { run(...args: readonly string[]): Promise<string> } {
   return {
     async run(...args) {

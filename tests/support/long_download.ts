@@ -3,13 +3,13 @@ import { patternBytes } from "./pattern_bytes.ts";
 import type { RawClient } from "./raw_client.ts";
 import { TargetServer } from "./target_server.ts";
 
-/** What a client has got. */
+/** The data that a client received. */
 export interface Downloaded {
   readonly bytes: number;
   readonly sha256: string;
 }
 
-/** A server that sends so many MiB to its client: half of them at once, and the rest when it is told to. */
+/** A server that sends a number of MiB: half immediately, the rest on command. */
 export class LongDownload implements AsyncDisposable {
   readonly server: TargetServer;
   readonly #whole = createHash("sha256");
@@ -22,7 +22,7 @@ export class LongDownload implements AsyncDisposable {
     this.server = new TargetServer((client) => this.#serve(client));
   }
 
-  /** Resolves when the first half is on its way. */
+  /** Resolves when the server has sent the first half. */
   get half(): Promise<void> {
     return this.#half.promise;
   }
@@ -31,7 +31,7 @@ export class LongDownload implements AsyncDisposable {
     this.#rest.resolve();
   }
 
-  /** What a client must have got in the end. */
+  /** The complete data. */
   get sent(): Downloaded {
     return { bytes: this.#count << 20, sha256: this.#whole.copy().digest("hex") };
   }
@@ -44,7 +44,7 @@ export class LongDownload implements AsyncDisposable {
         this.#half.resolve();
         await this.#rest.promise;
       }
-      // No block is like another, so that none can be lost, doubled or moved.
+      // All blocks differ, so that the test detects lost, duplicate or moved blocks.
       numbered.setUint32(0, number);
       this.#whole.update(block);
       await client.send(block);

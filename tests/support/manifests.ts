@@ -5,7 +5,7 @@ import type { KubeObject } from "./kube_objects.ts";
 import { type PeerOptions, runPeer } from "./peer_program.ts";
 import { Household } from "./postern_process.ts";
 
-/** A container of a rendered manifest, as far as tests look at it. */
+/** The fields of a rendered container that tests read. */
 export interface ManifestContainer {
   readonly name: string;
   readonly image: string;
@@ -17,7 +17,7 @@ export interface ManifestContainer {
   readonly [probe: string]: unknown;
 }
 
-/** What a Deployment or DaemonSet makes pods of. */
+/** The pod template of a Deployment or DaemonSet. */
 export interface PodTemplate {
   readonly metadata: { readonly labels: Readonly<Record<string, string>> };
   readonly spec: {
@@ -31,7 +31,7 @@ export interface PodTemplate {
   };
 }
 
-/** The manifests of `deploy/` in a place of their own, with the certificates and files that their examples ask for. */
+/** A copy of the manifests of `deploy/`, with the certificates and files that their examples need. */
 export class Manifests implements AsyncDisposable {
   readonly directory: string;
   readonly #kubectl: string;
@@ -54,14 +54,14 @@ export class Manifests implements AsyncDisposable {
     }
   }
 
-  /** Writes a kustomization beside the others and gives its directory. */
+  /** Writes a kustomization next to the others and returns its directory. */
   async write(name: string, text: string): Promise<string> {
     await Deno.mkdir(`${this.directory}/${name}`, { recursive: true });
     await Deno.writeTextFile(`${this.directory}/${name}/kustomization.yaml`, text);
     return name;
   }
 
-  /** The objects of a kustomization. */
+  /** Renders the objects of a kustomization. */
   async render(name: string): Promise<KubeObject[]> {
     const text = await this.run(["kustomize", `${this.directory}/${name}`]);
     return parseAllDocuments(text).map((document) => document.toJS());
@@ -89,7 +89,7 @@ export class Manifests implements AsyncDisposable {
     ]);
     assert.equal(code, 0, stderr);
     await Deno.writeTextFile(`${servers}/guest.kubeconfig`, guest);
-    // No more than what the examples say belongs there.
+    // Exactly the files that the examples require.
     await this.#copyCerts("agents", [
       "agent/issued/ca.crt",
       "agent/issued/proxy-agent.crt",
@@ -115,13 +115,13 @@ export class Manifests implements AsyncDisposable {
   }
 }
 
-/** The pod template of an object that has one. */
+/** Returns the pod template of an object. */
 export function templateOf(object: KubeObject): PodTemplate | undefined {
   const { spec } = object as { spec?: { template?: PodTemplate } };
   return spec?.template;
 }
 
-/** All containers of postern in a template. */
+/** Returns all postern containers of a template. */
 export function containersOf({ spec }: PodTemplate): ManifestContainer[] {
   return [...spec.containers, ...spec.initContainers ?? []].filter(({ image }) =>
     /(^|\/)postern:/.test(image)

@@ -1,7 +1,10 @@
 import type { Conn } from "../../src/core/mod.ts";
 import { readableOf, writableOf } from "../../src/core/streams/streams.ts";
 
-/** Two ends of a connection in memory, with half-close and backpressure (`capacity` bytes each way). */
+/**
+ * Creates both ends of a connection in memory, with half-close and backpressure (`capacity` bytes in each
+ * direction).
+ */
 export function memoryPair({ capacity = 64 * 1024, isSocket = false } = {}): [MemoryConn, MemoryConn] {
   const there = new Pipe(capacity);
   const back = new Pipe(capacity);
@@ -78,12 +81,12 @@ export class MemoryConn implements Conn {
   }
 
   async write(bytes: Uint8Array<ArrayBuffer>): Promise<void> {
-    // Not `slice`: that of a node Buffer is a view.
+    // Not `slice`, which returns a view for a node Buffer.
     let left = new Uint8Array(bytes);
     while (left.length > 0) {
       if (this.isClosed) throw this.#reason;
       if (this.#out.error !== undefined) throw this.#out.error;
-      if (this.#out.ended) throw new Error("write after the end");
+      if (this.#out.ended) throw new Error("Cannot write after the end");
       const room = this.#out.capacity - this.#out.held;
       if (room > 0) {
         const part = left.subarray(0, room);

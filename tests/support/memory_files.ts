@@ -1,7 +1,7 @@
 import type { AppendFile, FileInfo, Files } from "../../src/world/mod.ts";
 import { PosternError } from "../../src/words/mod.ts";
 
-/** Files without a disk. Each change of a file is a second later than the one before. */
+/** Files in memory. Each change of a file gets a time one second later. */
 export class MemoryFiles implements Files {
   readonly #files = new Map<string, { bytes: Uint8Array<ArrayBuffer>; modified: number; mode: number }>();
   readonly #locked = new Set<string>();
@@ -14,7 +14,7 @@ export class MemoryFiles implements Files {
     for (const [path, content] of Object.entries(files)) this.put(path, content);
   }
 
-  /** Writes a file as another program would. */
+  /** Writes a file like another program. */
   put(path: string, content: string | Uint8Array, mode = 0o600): void {
     const bytes = typeof content === "string" ? new TextEncoder().encode(content) : new Uint8Array(content);
     this.#files.set(path, { bytes, modified: this.#time += 1000, mode });
@@ -83,7 +83,7 @@ export class MemoryFiles implements Files {
     ]);
   }
 
-  /** What is not ours alone, and why. */
+  /** Paths that other users can change, with the reason. */
   readonly distrusted = new Map<string, string>();
 
   async owned(path: string, kind: "directory" | "socket"): Promise<boolean> {

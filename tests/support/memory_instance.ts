@@ -7,16 +7,16 @@ import type { MemoryNetwork } from "./memory_network.ts";
 import type { MemoryWorld } from "./memory_world.ts";
 import { type LoggedLine, recordingLog } from "./recording_log.ts";
 
-/** A door that runs in a memory world. */
+/** An instance that runs in a memory world. */
 export interface RunningInstance {
   readonly addresses: readonly string[];
   readonly lines: readonly LoggedLine[];
-  /** Settles when `runDoor` does. */
+  /** Settles when the instance ends. */
   readonly ended: Promise<void>;
   readonly hasEnded: () => boolean;
 }
 
-/** Runs a door until it is ready; a start that fails rejects. */
+/** Starts an instance and waits until it is ready; rejects if the start fails. */
 export async function startInstance(
   world: MemoryWorld,
   options: Partial<RunInstanceOptions> = {},
@@ -35,7 +35,10 @@ export async function startInstance(
   return { addresses: await ready.promise, lines: log.lines, ended: settled, hasEnded: () => hasEnded };
 }
 
-/** A client that asks a door on 127.0.0.1 for an IPv4 target by SOCKS5; the reply code, and the connection, which is closed after a refusal. */
+/**
+ * Requests an IPv4 target from an instance on 127.0.0.1 over SOCKS5; returns the reply code and the
+ * connection, closed after a refusal.
+ */
 export async function askSocks5(
   network: MemoryNetwork,
   instance: number,
@@ -54,7 +57,7 @@ export async function askSocks5(
   return { code, conn };
 }
 
-/** Exactly so many bytes. */
+/** Reads exactly `count` bytes. */
 export async function take(conn: Conn, count: number): Promise<Uint8Array<ArrayBuffer>> {
   const bytes = new Uint8Array(count);
   let length = 0;

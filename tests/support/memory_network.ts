@@ -10,30 +10,30 @@ import type {
 import { type Endpoint, formatTarget, PosternError } from "../../src/words/mod.ts";
 import { type MemoryConn, memoryPair } from "./memory_conn.ts";
 
-/** What an address does instead of answering: fails with an error, or never answers. */
+/** The fault of an address: an error, or no answer. */
 export type Fault = PosternError | "silent";
 
-/** A network without a kernel: listeners, a resolver and faults, all in one table of a test. */
+/** A network in memory with listeners, a resolver and faults. */
 export class MemoryNetwork implements Network {
   /** The resolver's answers by name. */
   readonly names = new Map<string, readonly string[]>();
-  /** Addresses (`192.0.2.1` or `192.0.2.1:80`) that do not answer as they should. */
+  /** Addresses (`192.0.2.1` or `192.0.2.1:80`) with faults. */
   readonly faults = new Map<string, Fault>();
-  /** Every address asked for, in order. */
+  /** Every dialed address, in order. */
   readonly connects: string[] = [];
   /** Every name looked up, in order. */
   readonly lookups: string[] = [];
-  /** What `secure` was asked for, in order. */
+  /** The options of `secure` calls, in order. */
   readonly secured: SecureOptions[] = [];
-  /** The client's ends of all connections made. */
+  /** The client's ends of all connections. */
   readonly conns: MemoryConn[] = [];
-  /** Where each of them leads. */
+  /** The address of each connection. */
   readonly #addresses = new Map<MemoryConn, string>();
-  /** What was handed over, by its descriptor. */
+  /** The inherited sockets, by descriptor. */
   readonly handedOver = new Map<number, Endpoint>();
-  /** What the machine's own addresses are. */
+  /** The machine's own addresses. */
   own: readonly string[] = ["lo 127.0.0.1"];
-  /** Stands in for TLS; refused while undefined. */
+  /** Stands in for TLS; undefined refuses TLS. */
   tls: ((conn: Conn, options: SecureOptions) => Promise<Conn>) | undefined;
   readonly #listeners = new Map<string, MemoryListening>();
   readonly #datagrams = new Map<string, MemoryDatagrams>();
@@ -44,12 +44,12 @@ export class MemoryNetwork implements Network {
     this.#isSocket = isSocket;
   }
 
-  /** How many connections have not been closed on the client's side. */
+  /** The number of connections that the client has not closed. */
   get open(): number {
     return this.conns.filter((conn) => !conn.isClosed).length;
   }
 
-  /** The same of those to some addresses. */
+  /** Counts open connections to some addresses. */
   openTo(isCounted: (address: string) => boolean): number {
     return this.conns.filter((conn) => !conn.isClosed && isCounted(this.#addresses.get(conn) ?? "")).length;
   }
@@ -66,7 +66,7 @@ export class MemoryNetwork implements Network {
     if (fault === "silent") await aborted(signal);
     if (fault instanceof PosternError) throw fault;
     const listening = this.#listeners.get(key);
-    // A connect is never done in the turn it was asked for.
+    // A connect never completes in the same turn.
     await Promise.resolve();
     signal.throwIfAborted();
     if (!listening) {
@@ -85,7 +85,10 @@ export class MemoryNetwork implements Network {
       : endpoint;
     const key = keyOf(bound);
     if (this.#listeners.has(key)) {
-      throw new PosternError("config", `Cannot listen on ${key}: it is taken`, { detail: "in_use", exit: 1 });
+      throw new PosternError("config", `Cannot listen on ${key}: address in use`, {
+        detail: "in_use",
+        exit: 1,
+      });
     }
     const listening = new MemoryListening(bound, () => this.#listeners.delete(key));
     this.#listeners.set(key, listening);
@@ -96,7 +99,7 @@ export class MemoryNetwork implements Network {
     const bound = endpoint.port === 0 ? { host: endpoint.host, port: this.#nextPort++ } : endpoint;
     const key = keyOf(bound);
     if (this.#datagrams.has(key)) {
-      const error = new PosternError("config", `Cannot listen on ${key} for UDP: it is taken`, {
+      const error = new PosternError("config", `Cannot listen on ${key} for UDP: address in use`, {
         detail: "in_use",
         exit: 1,
       });
@@ -139,7 +142,7 @@ export class MemoryNetwork implements Network {
     return await this.tls(conn, options);
   }
 
-  /** Nothing is encrypted in memory. */
+  /** Encrypts nothing, because the network is in memory. */
   async secureAsServer(conn: Conn, { signal }: ServeSecureOptions & { signal: AbortSignal }): Promise<Conn> {
     await Promise.resolve();
     signal.throwIfAborted();
@@ -190,7 +193,7 @@ interface Address {
   readonly port: number;
 }
 
-/** A UDP socket of a memory network; what is sent to nobody is lost. */
+/** A UDP socket of a memory network; datagrams without a receiver are lost. */
 export class MemoryDatagrams implements Datagrams {
   readonly endpoint: Address;
   readonly #deliver: (datagram: Datagram, to: Address) => void;

@@ -3,13 +3,13 @@ import { type Store, type StoreKey, storeLimits, type Stores } from "../../src/w
 import type { StoreEntry } from "../../src/world/store.ts";
 import type { MemoryFiles } from "./memory_files.ts";
 
-/** Stores without a disk; their files are seen among those of `files`. What the real ones cannot take these refuse too. */
+/** Stores in memory whose files appear in `files`. They have the same limits as the real ones. */
 export class MemoryStores implements Stores {
-  /** The stores by path: what they hold, or why they cannot be opened. */
+  /** The stores by path: their contents, or the error on opening. */
   readonly all = new Map<string, Map<string, unknown> | PosternError>();
-  /** How many are open. */
+  /** The number of open stores. */
   opened = 0;
-  /** Called before each commit with its number; may throw in its place. */
+  /** Called before each commit; may throw instead of it. */
   beforeCommit: (path: string) => void = () => {};
   readonly #files: MemoryFiles | undefined;
 

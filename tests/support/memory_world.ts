@@ -11,7 +11,7 @@ export interface MemoryWorldOptions {
   readonly platform?: Process["platform"];
 }
 
-/** A world without a machine: its clock stands still, its files and its network are tables of the test. */
+/** A world in memory: its clock is fake, its files and its network are tables of the test. */
 export class MemoryWorld implements World {
   readonly clock = new FakeClock();
   readonly files: MemoryFiles;
@@ -28,9 +28,9 @@ export class MemoryWorld implements World {
     temporary: "/tmp",
   };
   readonly env: Record<string, string>;
-  /** What the program said that it needs, each time that it gave up the rest. */
+  /** The needs that the program declared each time it dropped permissions. */
   readonly kept: (Needs | "nothing")[] = [];
-  /** What was said on stdout. */
+  /** The output on stdout. */
   out = "";
   readonly #heard = new Map<SignalName, Set<() => void>>();
 
@@ -83,13 +83,13 @@ export class MemoryWorld implements World {
     for (const heard of [...this.#heard.get(signal) ?? []]) heard();
   }
 
-  /** How many listeners for signals have not been disposed. */
+  /** The number of active signal listeners. */
   get listening(): number {
     return [...this.#heard.values()].reduce((sum, { size }) => sum + size, 0);
   }
 }
 
-/** A unix socket is seen among the files while it is bound. */
+/** A network whose bound unix sockets appear among the files. */
 class NetworkWithFiles extends MemoryNetwork {
   readonly #files: MemoryFiles;
 

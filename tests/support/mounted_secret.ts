@@ -1,8 +1,8 @@
 import { runPeer } from "./peer_program.ts";
 
 /**
- * A secret as Kubernetes mounts it: each file is a link into `..data`, which is a link to a directory that is made anew
- * and swapped for each change.
+ * A secret as mounted by Kubernetes: each file is a link into `..data`, which is a link to a directory. Each
+ * change creates a new directory and swaps the link.
  */
 export class MountedSecret {
   readonly directory: string;
@@ -18,7 +18,7 @@ export class MountedSecret {
     return `${this.directory}/${name}`;
   }
 
-  /** Has the secret's files be copies of these. */
+  /** Replaces the secret's files with copies of these. */
   async put(files: Readonly<Record<string, string>>): Promise<void> {
     const version = `..version_${this.#version++}`;
     await Deno.mkdir(this.path(version), { recursive: true });
@@ -30,6 +30,6 @@ export class MountedSecret {
       " && ",
     );
     const { code, stderr } = await runPeer(this.#sh, ["-c", script, "sh", this.directory]);
-    if (code !== 0) throw new Error(`the secret was not swapped: ${stderr}`);
+    if (code !== 0) throw new Error(`Cannot swap the secret: ${stderr}`);
   }
 }

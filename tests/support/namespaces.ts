@@ -1,24 +1,27 @@
 import { findPeer, peerTest, skippedTest } from "./peers.ts";
 
-/** What a test runs a program under; the program and its arguments follow. */
+/** A command prefix; the program and its arguments follow. */
 export type Under = readonly string[];
 
-/** How to run a program in a namespace of its own, after a script of bash; or why that is not possible here. */
+/**
+ * A function that wraps a program into a new namespace after a bash script, or the reason why this machine
+ * cannot.
+ */
 export type Namespace = { readonly wrap: (script?: string) => Under } | { readonly missing: string };
 
-/** `--net` has no network at all, `--mount` mounts of its own; root may have them, or whom the kernel lets. */
+/** `--net` has no network, `--mount` has separate mounts; both need root or a permissive kernel. */
 export type NamespaceKind = "--net" | "--mount" | "--net --mount";
 
 const found = new Map<NamespaceKind, Namespace>();
 
-/** How to run a program in such a namespace. */
+/** Returns a wrapper for a program in this kind of namespace. */
 export function inNamespace(kind: NamespaceKind): Namespace {
   let namespace = found.get(kind);
   if (!namespace) found.set(kind, namespace = findNamespace(kind));
   return namespace;
 }
 
-/** Registers a test for a namespace of its own. `wrap` gives a way to run the program there. */
+/** Registers a test with a new namespace; `wrap` returns the command prefix. */
 export function namespaceTest(
   name: string,
   kind: NamespaceKind,

@@ -4,11 +4,11 @@ export interface NoProxyRow {
   readonly url: string;
   /** Go, curl 7.88, Deno, urllib, requests. */
   readonly verdicts: string;
-  /** Where curl 8 does something else than 7.88. */
+  /** The verdict of curl 8 if it differs from 7.88. */
   readonly newerCurl?: "D" | "P";
 }
 
-/** Measured with the real clients; `tests/interop/no_proxy_clients_test.ts` measures again. */
+/** Tested with the real clients; `tests/interop/no_proxy_clients_test.ts` repeats the tests. */
 export const noProxyTable: readonly NoProxyRow[] = [
   ...["localhost", "127.0.0.1", "127.5.5.5", "[::1]"].map((host) => row("", `http://${host}/`, "DPPPP")),
   row("example.test", "http://example.test/", "DDDDD"),
@@ -18,7 +18,7 @@ export const noProxyTable: readonly NoProxyRow[] = [
   row(".example.test", "http://a.example.test/", "DDDDD"),
   row("*.example.test", "http://a.example.test/", "DPPPP"),
   ...["http://example.test/", "http://localhost:1/"].map((url) => row("*", url, "DDDDD")),
-  // Deno takes the star for every name, but for no address.
+  // Deno applies the star to every name, but to no address.
   ...["http://10.1.2.3/", "http://[2001:db8::1]/"].map((url) => row("*", url, "DDPDD")),
   row("foo.test,*", "http://example.test/", "DPDPP"),
   row("* ", "http://example.test/", "DPDPP"),

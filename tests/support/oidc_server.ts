@@ -2,25 +2,25 @@ import type { Clock } from "../../src/core/mod.ts";
 import type { Listening } from "../../src/world/mod.ts";
 import { jsonAnswer, type WebAnswer, type WebRequest, WebServer } from "./web_server.ts";
 
-/** What an `OidcServer` does besides what it should. */
+/** The deviations of an `OidcServer` from the standard. */
 export interface OidcLies {
-  /** Claims in place of the right ones; undefined leaves one out. */
+  /** Claims that replace the right ones; undefined removes one. */
   claims?: Readonly<Record<string, unknown>>;
-  /** Signs with a key that it does not publish. */
+  /** Whether it signs with an unpublished key. */
   signsWithOtherKey?: boolean;
   /** The header's algorithm, without any signature. */
   unsignedAs?: string;
-  /** Fields of the discovery document in place of the right ones. */
+  /** Replacement fields of the discovery document. */
   metadata?: Readonly<Record<string, unknown>>;
-  /** Gives no tokens to whoever has asked for offline access, at the page or at the token endpoint. */
+  /** Refuses requests for offline access, at the page or at the token endpoint. */
   refusesOffline?: "page" | "token";
   /** The answer of the token endpoint. */
   tokenAnswer?: WebAnswer;
-  /** What the browser is sent back with, in place of a code. */
+  /** The query of the browser's redirect instead of a code. */
   redirect?: Readonly<Record<string, string>>;
-  /** What a device is told to show. */
+  /** Replacement fields of the device response. */
   deviceAnswer?: Readonly<Record<string, unknown>>;
-  /** The answers to a device that asks, in order; then the tokens. */
+  /** The answers to a polling device, in order; then the tokens. */
   deviceAnswers?: WebAnswer[];
 }
 
@@ -31,21 +31,21 @@ interface Code {
   readonly redirectUri: string;
 }
 
-/** An OpenID provider of our own for one public client, "lieutenant", that can lie about anything. */
+/** A fake OpenID provider for one public client, "lieutenant", that can deviate in every answer. */
 export class OidcServer implements AsyncDisposable {
   readonly issuer: string;
   readonly lies: OidcLies = {};
-  /** Every form that the token endpoint got. */
+  /** All forms sent to the token endpoint. */
   readonly tokenRequests: URLSearchParams[] = [];
-  /** When each of them came. */
+  /** The time of each form. */
   readonly tokenTimes: number[] = [];
-  /** Every query that the authorization endpoint got. */
+  /** All queries sent to the authorization endpoint. */
   readonly authorizations: URLSearchParams[] = [];
-  /** Who signs in. */
+  /** The user who signs in. */
   subject = "alice";
-  /** Refresh tokens that are good; each is good once. */
+  /** Valid refresh tokens; each works once. */
   readonly refreshTokens = new Set<string>();
-  /** How long an id_token is good, in seconds. */
+  /** The lifetime of an id_token in seconds. */
   lifetime = 3600;
   readonly #server: WebServer;
   readonly #clock: Clock;
@@ -59,7 +59,7 @@ export class OidcServer implements AsyncDisposable {
     this.issuer = issuer ?? `http://127.0.0.1:${this.#server.port}/oidc`;
   }
 
-  /** Of loopback, whatever its issuer says. */
+  /** The loopback port, independent of the issuer. */
   get port(): number {
     return this.#server.port;
   }
@@ -68,12 +68,12 @@ export class OidcServer implements AsyncDisposable {
     return `${this.issuer}/.well-known/openid-configuration`;
   }
 
-  /** How often any of its pages was asked for. */
+  /** The number of requests. */
   get asked(): number {
     return this.#server.requests.length;
   }
 
-  /** An id_token as the token endpoint would give it. */
+  /** Creates an id_token like the token endpoint. */
   async idToken(claims: Readonly<Record<string, unknown>> = {}): Promise<string> {
     const now = Math.floor(this.#clock.date().getTime() / 1000);
     const all = {
@@ -83,7 +83,7 @@ export class OidcServer implements AsyncDisposable {
       email: `${this.subject}@example.com`,
       iat: now,
       exp: now + this.lifetime,
-      // Two of the same second are two all the same.
+      // Makes tokens of the same second distinct.
       jti: String(++this.#count),
       ...claims,
       ...this.lies.claims,

@@ -1,4 +1,4 @@
-/** Whether an error tells of one failure twice: it says "Cannot" more than once in a line. */
+/** Whether an error reports one failure twice: a line contains "Cannot" more than once. */
 export function repeatsCannot(text: string): boolean {
   return text.split("\n").some((line) => line.split("Cannot ").length > 2);
 }

@@ -15,9 +15,9 @@ const adminToken = "token-of-admin";
 const signal = new AbortController().signal;
 
 /**
- * What OpenShift adds to a real Kubernetes API server, played by a stand-in at the same address: the document that says
- * where to sign in, and the OAuth server. All other requests go to the real one. Tokens are real ones, of a service
- * account there. Its names resolve behind its proxy only, as those of a private cluster do.
+ * A stand-in for OpenShift's additions to a real Kubernetes API server, at the same address: the OAuth
+ * discovery document and the OAuth server. It forwards all other requests to the real server. Tokens are real
+ * tokens of a service account. Only its proxy resolves its names, as for a private cluster.
  */
 export class OpenShiftApi implements AsyncDisposable {
   readonly oauth: OpenShiftOAuth;
@@ -33,7 +33,7 @@ export class OpenShiftApi implements AsyncDisposable {
       () => this.#newToken(),
     );
     const { cert, key } = testTls.server;
-    // It shows its authority too, as API servers do.
+    // The server also sends its authority, like API servers.
     const tls = { cert: `${cert}\n${testTls.ca}`, key };
     const listener = Deno.listenTls({ hostname: "127.0.0.1", port: 0, ...tls });
     this.#front = new TargetServer((client) => this.#serve(client), listener);
@@ -46,7 +46,7 @@ export class OpenShiftApi implements AsyncDisposable {
     this.#far = new ProxyServer(near, { host: "127.0.0.1", port: 0 }, { protocol: "http" });
   }
 
-  /** In front of the API server at this address. */
+  /** Starts the stand-in for the API server at this address. */
   static async start(kubernetes: string): Promise<OpenShiftApi> {
     const api = new OpenShiftApi(kubernetes);
     await api.account("person-1");
@@ -57,7 +57,7 @@ export class OpenShiftApi implements AsyncDisposable {
     return `https://site.example.net:${this.#front.port}`;
   }
 
-  /** The configuration of a door that knows the way. */
+  /** The configuration of an instance that routes to this cluster. */
   get config(): string {
     const { endpoint } = this.#far;
     const port = "port" in endpoint ? endpoint.port : 0;
@@ -65,13 +65,13 @@ export class OpenShiftApi implements AsyncDisposable {
       "routes: [{ to: [site.example.net, apps.example.net], via: far }]\ndefault: reject\n";
   }
 
-  /** Makes another account; from now on whoever signs in is that one. */
+  /** Creates another account and uses it for all later sign-ins. */
   async account(name: string): Promise<void> {
     await this.#admin("POST", "/api/v1/namespaces/default/serviceaccounts", { metadata: { name } });
     this.#account = name;
   }
 
-  /** Opens a page as a browser behind the same proxy does, and goes where it is sent; the last page's text. */
+  /** Opens a page like a browser with the same proxy, follows redirects, and returns the last page's text. */
   async browse(address: string): Promise<string> {
     const network = createNetwork();
     const client = new HttpClient({

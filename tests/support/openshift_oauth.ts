@@ -1,10 +1,10 @@
 import { jsonAnswer, type WebAnswer, type WebRequest } from "./web_server.ts";
 
-/** What an `OpenShiftOAuth` does besides what it should. */
+/** The deviations of an `OpenShiftOAuth` from OpenShift. */
 export interface OpenShiftLies {
-  /** What the browser is sent back with, in place of a code. */
+  /** The query of the browser's redirect instead of a code. */
   redirect?: Readonly<Record<string, string>>;
-  /** The answer to who asks where to sign in. */
+  /** The answer to requests for the discovery document. */
   discovery?: WebAnswer;
   tokenAnswer?: WebAnswer;
 }
@@ -15,24 +15,24 @@ interface Code {
 }
 
 /**
- * A stand-in for OpenShift's own OAuth server, since none can be had here: its discovery document (RFC 8414, served by
- * the API server), the public client `openshift-cli-client` with its redirect to any port of 127.0.0.1, PKCE S256, and
- * a token endpoint that wants the client named in an Authorization header, with an empty secret. Whoever comes to its
- * page is somebody who is signed in already.
+ * A stand-in for OpenShift's OAuth server, which is not available here. It has the discovery document (RFC
+ * 8414, served by the API server), the public client `openshift-cli-client` with redirects to any port of
+ * 127.0.0.1, and PKCE S256. Its token endpoint requires the client in an Authorization header with an empty
+ * secret. Every visitor of its page counts as signed in.
  */
 export class OpenShiftOAuth {
   readonly lies: OpenShiftLies = {};
-  /** Every query that its page got. */
+  /** All queries sent to its page. */
   readonly authorizations: URLSearchParams[] = [];
-  /** Every form that the token endpoint got. */
+  /** All forms sent to the token endpoint. */
   readonly tokenRequests: URLSearchParams[] = [];
-  /** For how many seconds a token is good; undefined has it not say. */
+  /** The lifetime of a token in seconds; undefined omits it from the answer. */
   lifetime: number | undefined = 86_400;
   readonly #issuer: () => string;
   readonly #token: () => string | Promise<string>;
   readonly #codes = new Map<string, Code>();
 
-  /** `issuer` is where it is, `token` makes what it gives to who has signed in. */
+  /** `issuer` returns its address, `token` creates a token for the signed-in user. */
   constructor(issuer: () => string, token: () => string | Promise<string>) {
     this.#issuer = issuer;
     this.#token = token;
@@ -66,7 +66,7 @@ export class OpenShiftOAuth {
   #authorize(query: URLSearchParams): WebAnswer {
     this.authorizations.push(query);
     const redirectUri = query.get("redirect_uri") ?? "";
-    // Nobody is sent anywhere who is not a client, or from where that client does not say.
+    // Redirect only for a known client and its registered addresses.
     if (query.get("client_id") !== "openshift-cli-client" || !isCallback(redirectUri)) {
       return jsonAnswer({ error: "unauthorized_client" }, 400);
     }
@@ -103,7 +103,7 @@ export class OpenShiftOAuth {
   }
 }
 
-/** Any port: RFC 8252, section 7.3. */
+/** Allows any port: RFC 8252, section 7.3. */
 function isCallback(uri: string): boolean {
   return /^http:\/\/(?:127\.0\.0\.1|\[::1\]):[0-9]+\/callback$/.test(uri);
 }

@@ -7,7 +7,7 @@ import { Openssh } from "../../src/ssh/openssh/openssh.ts";
 import { OpensshDirectory } from "../../src/ssh/openssh/openssh_directory.ts";
 import { sshHost } from "./ssh_host.ts";
 
-// A program to be killed: it signs in to a host with the ssh program, says so, and waits.
+// A program for tests to kill: it signs in to a host with the ssh program, prints a line, and waits.
 const [parent = "", config = "", alias = ""] = Deno.args;
 const files = createFiles(clock);
 const network = createNetwork();

@@ -9,10 +9,10 @@ import type { OpensshTarget } from "../../src/ssh/openssh/openssh_arguments.ts";
 import { recordingLog } from "./recording_log.ts";
 import type { Sshd, SshLab } from "./sshd.ts";
 
-/** What a lab of the ssh program is made with. */
+/** The required peers. */
 export const opensshPeers = ["sshd", "ssh_keygen", "sh", "ssh"] as const;
 
-/** The lines of an ssh configuration for a server of a lab, under a name. */
+/** Returns the ssh configuration lines for a named server. */
 export function hostLines(
   lab: SshLab,
   { name, port }: Pick<Sshd, "name" | "port">,
@@ -31,7 +31,7 @@ export function hostLines(
   ].join("\n  ");
 }
 
-/** Hosts reached with the ssh program, from a configuration of their own. */
+/** Hosts reached with the ssh program and a separate configuration. */
 export class OpensshLab implements AsyncDisposable {
   readonly parent: string;
   readonly log = recordingLog();
@@ -40,13 +40,13 @@ export class OpensshLab implements AsyncDisposable {
   readonly files = createFiles(systemClock);
   readonly process: Pick<Process, "run" | "pipe" | "platform">;
   readonly #lab: SshLab;
-  /** The ssh configuration. */
+  /** The path of the ssh configuration. */
   readonly config: string;
   readonly #hosts: Openssh[] = [];
 
   private constructor(lab: SshLab, config: string) {
     const real = createProcess({ clock: systemClock, files: this.files, main: "", flags: [] });
-    // The tests may run the shell where PATH has it.
+    // The tests may run the shell found in PATH.
     const pipe: Process["pipe"] = ([program = "", ...args], options) =>
       real.pipe([program.replace("/bin/sh", "sh"), ...args], options);
     this.process = { run: real.run, pipe, platform: real.platform };

@@ -2,26 +2,26 @@ import { createSocket, type Socket } from "node:dgram";
 import { decodeDnsMessage, encodeDnsMessage } from "../../src/dns/mod.ts";
 import { TargetServer } from "./target_server.ts";
 
-/** A connection that reached the world outside. */
+/** A connection that left the machine. */
 export interface Arrival {
-  /** The address that the client dialled, and the port. */
+  /** The dialed address and port. */
   readonly to: string;
-  /** What it sent first. */
+  /** Its first bytes. */
   readonly said: string;
 }
 
-/** What every name that the resolver of the system is asked for stands for. */
+/** The address of every name that the system resolves. */
 const everyName = "203.0.113.80";
 
 /**
- * The world outside of an island: every name has an address there, and a web server listens on all addresses. It keeps
- * what was asked for and what arrived: the bytes that a cluster must not lose are among them, or not.
+ * The world outside of an island: every name has an address, and a web server listens on all addresses. It
+ * records DNS questions and received bytes, so that tests can detect leaked data.
  */
 export class Outside implements AsyncDisposable {
   readonly arrivals: Arrival[] = [];
-  /** Whether it has addresses of IPv6 too, as most machines do. */
+  /** Whether it also has IPv6, like most machines. */
   readonly hasSixes: boolean;
-  /** The names that the resolver was asked for. */
+  /** The names in DNS questions. */
   readonly names = new Set<string>();
   readonly #servers: readonly TargetServer[];
   readonly #resolver: Socket;
@@ -47,7 +47,7 @@ export class Outside implements AsyncDisposable {
     return new Outside(ports, resolver, hasSixes);
   }
 
-  /** What has arrived with these words, and was not taken before. */
+  /** Returns new arrivals that contain these words. */
   take(words: string): readonly Arrival[] {
     const taken = this.arrivals.filter(({ said }) => said.includes(words));
     for (const arrival of taken) this.arrivals.splice(this.arrivals.indexOf(arrival), 1);

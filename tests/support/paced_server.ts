@@ -1,6 +1,6 @@
 import { TargetServer } from "./target_server.ts";
 
-/** A server that sends so many bytes, ten times a second, to each client until it leaves. */
+/** Starts a server that sends `bytes` bytes ten times a second to each client. */
 export function pacedServer(bytes: number, listener?: Deno.TcpListener): TargetServer {
   const piece = new Uint8Array(bytes).fill(46);
   return new TargetServer(async (client) => {

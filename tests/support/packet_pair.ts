@@ -9,28 +9,28 @@ import { FakeClock } from "./fake_clock.ts";
 import { memoryPair } from "./memory_conn.ts";
 
 export interface PacketPairOptions {
-  /** Both know windows and half-closes. */
+  /** Whether both sides support windows and half-closes. */
   readonly isPostern: boolean;
   readonly isShared?: boolean;
   readonly answer: Answer;
-  /** Leaves the asking side to the test, which says what it likes by `stream`. */
+  /** Whether the test sends the dialer's packets itself through `stream`. */
   readonly isRaw?: boolean;
 }
 
 export interface PacketPair extends AsyncDisposable {
   readonly clock: FakeClock;
   readonly exchange: Http2Exchange;
-  /** The asking side's. */
+  /** The dialer's stream. */
   readonly stream: PacketStream;
   readonly dialer: PacketDialer;
   readonly answerer: PacketAnswerer;
-  /** What failed on the answering side. */
+  /** The errors of the answering side. */
   readonly errors: readonly unknown[];
-  /** How often the answering side asked for no more. */
+  /** The number of drain messages of the answering side. */
   readonly drains: number;
 }
 
-/** Both sides of one stream of packets, over HTTP/2 over memory. */
+/** Creates both sides of one packet stream with HTTP/2 in memory. */
 export async function packetPair(
   { isPostern, isShared = true, answer, isRaw = false }: PacketPairOptions,
 ): Promise<PacketPair> {

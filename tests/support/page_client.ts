@@ -9,7 +9,7 @@ export interface Answer {
   readonly text: string;
 }
 
-/** A client that writes what a test says and reads whole answers. */
+/** A client that sends raw requests and reads whole answers. */
 export class PageClient {
   readonly #conn: Conn;
   readonly #messages: Messages;
@@ -23,7 +23,7 @@ export class PageClient {
     return this.#conn.write(new Uint8Array([...text].map((character) => character.charCodeAt(0))));
   }
 
-  /** The next answer; undefined when the server has ended. */
+  /** Returns the next answer; undefined when the server has closed. */
   async answer(method = "GET"): Promise<Answer | undefined> {
     const head = await this.#messages.read(decodeResponseHead);
     if (!head) return undefined;
@@ -35,11 +35,11 @@ export class PageClient {
     return { status: head.status, fields: head.fields, text: new TextDecoder().decode(joinBytes(chunks)) };
   }
 
-  /** What answers `lines`, each without its line end. */
+  /** Sends `lines`, each without its line end, and returns the answer. */
   async ask(...lines: readonly string[]): Promise<Answer> {
     await this.write(`${lines.join("\r\n")}\r\n\r\n`);
     const answer = await this.answer(lines[0]?.split(" ")[0]);
-    if (!answer) throw new Error("The server ended without an answer");
+    if (!answer) throw new Error("The server closed without an answer");
     return answer;
   }
 }

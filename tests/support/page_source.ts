@@ -1,7 +1,7 @@
 import type { ConnectionInfo, Status, WatchedWhole, WatchUpdate } from "../../src/control/mod.ts";
 import type { PageSource } from "../../src/listeners/mod.ts";
 
-/** A door's state for tests of what shows it; `closed` are the connections it was told to close. */
+/** An instance's state for tests of pages; `closed` lists the connections that a page closed. */
 export function fakePageSource(more: Partial<PageSource> = {}): PageSource & { readonly closed: number[] } {
   const closed: number[] = [];
   return {
@@ -37,7 +37,7 @@ export function fakePageSource(more: Partial<PageSource> = {}): PageSource & { r
   };
 }
 
-/** A watch of one message. */
+/** A watch with one message. */
 async function* watchedOnce(): AsyncGenerator<WatchUpdate> {
   yield await Promise.resolve(sampleWhole);
 }

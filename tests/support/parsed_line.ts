@@ -8,7 +8,7 @@ import type { Globals } from "../../src/cli/line/global_options.ts";
 import { parentOf, placesNamed } from "../../src/permissions/named_places.ts";
 import { clusterVerbs, readCommandLine, valueOf, withEmptyValues } from "../../src/permissions/mod.ts";
 
-/** What decides permissions, configuration and log of a command line. */
+/** The parts of a command line that determine permissions, configuration and log. */
 export interface Gist {
   readonly command: string;
   readonly config: string | undefined;
@@ -21,14 +21,14 @@ const byName = new Map(
   commandGroups.flatMap(({ commands }) => commands).map((command) => [command.name, command]),
 );
 
-/** Every parser there is, with the forms of `clusters` and `shell`. */
+/** Every parser, including the forms of `clusters` and `shell`. */
 export const allForms: readonly Command[] = [
   ...byName.values(),
   ...[...clusterVerbs.map((verb) => ["clusters", "lab", verb]), ["shell", "--each"], ["clusters", "--each"]]
     .map((args) => chosen(args)?.command).filter((command) => command !== undefined),
 ];
 
-/** Every option of a parser, with those of its parts, and whether it takes a value. */
+/** Returns every option of a parser and its parts, and whether it takes a value. */
 export function optionsOf({ parser }: Command): ReadonlyMap<string, boolean> {
   const found = new Map<string, boolean>();
   const walk = (usage: Usage): void => {
@@ -43,7 +43,7 @@ export function optionsOf({ parser }: Command): ReadonlyMap<string, boolean> {
   return found;
 }
 
-/** What is read of a command line before the parser is loaded. */
+/** Reads a command line as before loading the parser. */
 export function gistRead(args: readonly string[]): Gist {
   const line = readCommandLine(args);
   return {
@@ -55,7 +55,7 @@ export function gistRead(args: readonly string[]): Gist {
   };
 }
 
-/** What the parser makes of it; undefined where it refuses the line. */
+/** Reads a command line with the parser; undefined if the parser refuses it. */
 export function gistParsed(args: readonly string[]): Gist | undefined {
   const form = chosen(args);
   if (!form) return undefined;
@@ -70,8 +70,8 @@ export function gistParsed(args: readonly string[]): Gist | undefined {
 }
 
 /**
- * Both agree about a line that the parser takes; the answer is whether it does. A line that it refuses has the
- * permissions of the command that refuses it, or those of help, and nothing but what its words name.
+ * Checks that both readers agree on a line that the parser accepts; returns whether it does. A refused line
+ * has the permissions of its command or of help, and only those that its words need.
  */
 export function agree(args: readonly string[]): boolean {
   const read = gistRead(args);
@@ -90,7 +90,7 @@ export function agree(args: readonly string[]): boolean {
   return false;
 }
 
-/** The command whose permissions a form has. */
+/** Returns the command whose permissions a form has. */
 function nameOf(form: Command): string {
   return optionsOf(form).has("--each") ? "shell" : form.name.split(" ").at(-1) ?? "";
 }
@@ -98,12 +98,12 @@ function nameOf(form: Command): string {
 function chosen(args: readonly string[]): { command: Command; args: readonly string[] } | undefined {
   const line = readCommandLine(args);
   const command = byName.get(line.name ?? "");
-  // These start with words that no parser of ours sees.
+  // Our parsers do not see the first words of these.
   const isRaw = ["completion", "kubelogin"].includes(line.name ?? "");
   return command && formOf(command, isRaw ? { ...line, rest: [] } : line);
 }
 
-/** Options of a part of a command stand deeper. */
+/** Options of a part of a command are nested. */
 function idIn(values: unknown): string | undefined {
   if (typeof values !== "object" || values === null) return undefined;
   for (const [name, value] of Object.entries(values)) {

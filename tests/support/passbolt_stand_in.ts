@@ -2,31 +2,31 @@ import { createNetwork } from "../../src/runtime/network/network.ts";
 import type { GpgHome, GpgKey } from "./gpg_home.ts";
 import { type WebAnswer, type WebRequest, WebServer } from "./web_server.ts";
 
-/** Somebody who has an account there. */
+/** A user account. */
 export interface PassboltUser {
   readonly key: GpgKey;
-  /** The one-time code of now; none where no second factor is set up. */
+  /** The current one-time code; undefined without a second factor. */
   readonly code?: string;
 }
 
 export interface PassboltResource {
   readonly id: string;
-  /** In the clear up to Passbolt 4; encrypted since. */
+  /** The name in plain text; Passbolt 5 encrypts it. */
   readonly name?: string;
   readonly metadata?: {
     readonly data: string;
     readonly keyId: string;
     readonly type: "user_key" | "shared_key";
   };
-  /** What is decrypted of its secret. */
+  /** The decrypted secret. */
   readonly secret: string;
 }
 
-/** What it does besides what it should. */
+/** The deviations of the stand-in. */
 export interface PassboltLies {
-  /** The challenge in place of the right one. */
+  /** A replacement of the challenge. */
   challenge?: string;
-  /** The answer to whatever is asked. */
+  /** A fixed answer to every request. */
   answer?: WebAnswer;
 }
 
@@ -36,17 +36,17 @@ interface Session {
 }
 
 /**
- * A stand-in for Passbolt, written from its published API (GPGAuth, MFA, resources, secrets, metadata): a real one
- * needs PHP, a database and a mail server. It checks what a real one checks: the challenge is encrypted by the real gpg
- * and taken once; nothing is told without a session; where a user has a second factor nothing is told without it; a
- * POST that is not a sign-in has to repeat the token of its cookie; a session is ended by a POST only.
+ * A stand-in for Passbolt that follows its published API (GPGAuth, MFA, resources, secrets, metadata): a real
+ * one needs PHP, a database and a mail server. It has the checks of a real one. The real gpg encrypts the
+ * challenge, which works once. All data requires a session, and the second factor if the user has one. A POST
+ * other than a sign-in must repeat the token of its cookie. Only a POST ends a session.
  */
 export class PassboltStandIn implements AsyncDisposable {
   readonly lies: PassboltLies = {};
-  /** What was asked for, in order: `GET /resources.json`. */
+  /** The requests in order: `GET /resources.json`. */
   readonly asked: string[] = [];
   readonly resources: PassboltResource[] = [];
-  /** Keys of metadata that are shared: what is decrypted of the copy for the user. */
+  /** Shared metadata keys, with the decrypted copy for the user. */
   readonly metadataKeys: { readonly id: string; readonly copy: string }[] = [];
   readonly #server: WebServer;
   readonly #gpg: GpgHome;
@@ -56,7 +56,7 @@ export class PassboltStandIn implements AsyncDisposable {
   readonly #sessions = new Map<string, Session>();
   readonly #csrf = crypto.randomUUID().replaceAll("-", "");
 
-  /** `own` is the server's key, of `gpg`'s home and without a lock. */
+  /** `own` is the server's unlocked key in `gpg`'s home. */
   constructor(gpg: GpgHome, own: GpgKey, users: readonly PassboltUser[]) {
     this.#gpg = gpg;
     this.#own = own;
@@ -65,12 +65,12 @@ export class PassboltStandIn implements AsyncDisposable {
     this.#server = new WebServer(listening, (request) => this.#answer(request));
   }
 
-  /** With a path, as a tenant of Passbolt's cloud has it. */
+  /** The address with a path, like a tenant of Passbolt's cloud. */
   get url(): string {
     return `http://127.0.0.1:${this.#server.port}/tenant`;
   }
 
-  /** How many sessions have not been ended. */
+  /** The number of open sessions. */
   get sessions(): number {
     return this.#sessions.size;
   }
@@ -231,7 +231,7 @@ function gpgAuthOf(body: string): Record<string, unknown> {
   return JSON.parse(body).data.gpg_auth;
 }
 
-/** As `quotemeta(urlencode(…))` writes it. */
+/** Quotes like `quotemeta(urlencode(…))` in PHP. */
 function quotedAsPhp(text: string): string {
   return encodeURIComponent(text).replaceAll("%20", "+").replace(/[.\\+*?[\]^$()]/g, "\\$&");
 }

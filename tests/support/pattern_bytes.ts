@@ -1,4 +1,4 @@
-/** Bytes that look like nothing and are the same for the same seed. */
+/** Returns pseudo-random bytes; the same seed gives the same bytes. */
 export function patternBytes(length: number, seed = 1): Uint8Array<ArrayBuffer> {
   const out = new Uint8Array(length);
   const next = randomNumbers(seed);
@@ -6,7 +6,7 @@ export function patternBytes(length: number, seed = 1): Uint8Array<ArrayBuffer> 
   return out;
 }
 
-/** Numbers from 0 to below 1, the same for the same seed. */
+/** Returns a generator of numbers from 0 to below 1; the same seed gives the same numbers. */
 export function randomNumbers(seed: number): () => number {
   let state = seed >>> 0;
   return () => {

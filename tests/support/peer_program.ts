@@ -1,18 +1,18 @@
 import type { Ended } from "./postern_process.ts";
 
 export interface PeerOptions {
-  /** The whole environment besides PATH: nothing of ours reaches a peer by accident. */
+  /** The whole environment except PATH, so that a peer does not inherit our variables. */
   readonly env?: Readonly<Record<string, string>>;
   readonly cwd?: string;
-  /** What it runs under: a program and its arguments, which runs the peer in its own way. */
+  /** A command prefix that runs the peer. */
   readonly under?: readonly string[];
-  /** How long it may take until it listens, in ms; a minute unless told. */
+  /** The time limit until it listens, in ms (default: one minute). */
   readonly patience?: number;
-  /** Where a server listens; any free port unless told. */
+  /** The port of the server (default: a free port). */
   readonly port?: number;
 }
 
-/** Runs a peer to its end; `stdin` is closed after what is given. */
+/** Runs a peer until it exits; closes stdin after the given input. */
 export async function runPeer(
   path: string,
   args: readonly string[],
@@ -24,7 +24,7 @@ export async function runPeer(
   return { code, stdout: text.decode(stdout), stderr: text.decode(stderr) };
 }
 
-/** A real server on a free port of loopback, from the moment it takes connections until it is disposed. */
+/** A real server on a free loopback port that accepts connections until it is disposed. */
 export class PeerServer implements AsyncDisposable {
   readonly port: number;
   readonly #child: Deno.ChildProcess;
@@ -45,7 +45,7 @@ export class PeerServer implements AsyncDisposable {
     this.#ended = this.#child.status.then(() => void (this.#hasEnded = true));
   }
 
-  /** `args` gets the port to listen on. */
+  /** Starts a server; `args` receives the port. */
   static async start(
     path: string,
     args: (port: number) => readonly string[],
@@ -70,7 +70,7 @@ export class PeerServer implements AsyncDisposable {
     return this.#child.pid;
   }
 
-  /** Whether it has ended, and what it has said then. */
+  /** Resolves with the output when the server has exited. */
   get ended(): Promise<string> {
     return this.#ended.then(() => this.#said);
   }
@@ -99,7 +99,7 @@ export class PeerServer implements AsyncDisposable {
   }
 }
 
-/** Asks until the answer is yes; fails after a minute of no, which a busy machine may need, or as many ms as are told. */
+/** Repeats a check until it succeeds; fails after `ms` (default: one minute, for busy machines). */
 export async function eventually(
   what: string,
   isSo: () => boolean | Promise<boolean>,
@@ -113,8 +113,9 @@ export async function eventually(
 }
 
 /**
- * A port that was free a moment ago. It is below those that a system gives to whoever asks for any, so that nobody gets
- * it by chance while a slow program starts; upstream's Konnectivity refuses those from 49152 on, too.
+ * Returns a port that was free a moment ago. It is below the system's range for automatic ports, so that no
+ * other process gets it by chance while a slow program starts. Upstream's Konnectivity also refuses ports
+ * from 49152 on.
  */
 export function freePort(): number {
   for (let attempt = 0; attempt < 100; attempt++) {
@@ -155,7 +156,7 @@ async function feed(
     await writer.write(typeof content === "string" ? new TextEncoder().encode(content) : content);
     await writer.close();
   } catch (error) {
-    // It ended without reading all: its exit code tells.
+    // The program exited without reading all input: its exit code shows the result.
     if (!(error instanceof Deno.errors.BrokenPipe)) throw error;
   }
 }

@@ -7,16 +7,16 @@ import {
 } from "../../scripts/peer_table.ts";
 import { skippedName } from "../../scripts/test_outcome.ts";
 
-/** The paths of the peers a test asked for. */
+/** The paths of a test's peers. */
 export type PeerPaths<Name extends PeerName> = Readonly<Record<Name, string>>;
 
-/** Where a test runs at all; a test for another platform is skipped there without fault. */
+/** The platforms of a test; elsewhere the test is skipped without a failure. */
 export interface PeerTestOptions {
   readonly platforms?: readonly (typeof Deno.build.os)[];
 }
 
 /**
- * Registers a test that needs real programs. Where one is missing the test is skipped and the reason printed:
+ * Registers a test that needs real programs. If one is missing, the test is skipped and the reason printed:
  *
  *     peerTest("curl fetches through SOCKS5", ["curl"], async ({ curl }) => { … });
  */
@@ -34,18 +34,18 @@ export function peerTest<Name extends PeerName>(
   Deno.test(name, (context) => test(paths as PeerPaths<Name>, context));
 }
 
-/** A test may be left out where a machine may do without its peer. */
+/** Returns the reason of a skip; a missing optional peer is not a failure. */
 function reasonFor(name: PeerName, missing: string): string {
   const { isOptional }: Peer = known[name];
   return isOptional ? `only on a machine with ${name}: ${missing}` : `needs ${name}: ${missing}`;
 }
 
-/** Registers a test that does not run here. `scripts/test.ts` reads the reason, prints it and counts it. */
+/** Registers a skipped test. `scripts/test.ts` prints and counts its reason. */
 export function skippedTest(name: string, reason: string): void {
   Deno.test({ name: skippedName(name, reason), ignore: true, fn: () => {} });
 }
 
-/** Where a peer is. */
+/** Returns the path of a peer, or why it is missing. */
 export function findPeer(name: PeerName): Found {
   return foundPeers()[name] ?? { missing: "run it with: deno task test" };
 }

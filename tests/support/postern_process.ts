@@ -3,7 +3,7 @@ import { placesFor } from "../../src/runtime/files/places.ts";
 import type { Places } from "../../src/world/mod.ts";
 import { repeatsCannot } from "./one_cause.ts";
 
-/** What a command that has ended leaves behind. */
+/** The result of a command. */
 export interface Ended {
   readonly code: number;
   readonly stdout: string;
@@ -11,24 +11,24 @@ export interface Ended {
 }
 
 export interface CommandOptions {
-  /** Set besides those of the household. */
+  /** Additional variables. */
   readonly env?: Readonly<Record<string, string>>;
   readonly cwd?: string;
-  /** A program and its arguments that runs the real one in its own way: `bash -c 'ulimit -n 64; exec "$@"' bash`. */
+  /** A command prefix that runs the program: `bash -c 'ulimit -n 64; exec "$@"' bash`. */
   readonly under?: readonly string[];
-  /** Another program than the one under test, with its first arguments. */
+  /** A program with its first arguments, instead of the one under test. */
   readonly program?: readonly string[];
 }
 
-/** A program that knows a home. */
+/** A program that runs in a home. */
 export interface ProgramRuns {
   run(args: readonly string[], options?: CommandOptions): Promise<Ended>;
   start(args: readonly string[], options?: CommandOptions): Instance;
 }
 
 /**
- * A private home for the real program: POSTERN_BIN where that is set, else from source with exactly the permissions
- * of each command. Disposing ends the doors that are left and removes the directory.
+ * A private home for the real program: POSTERN_BIN if it is set, otherwise from source with exactly the
+ * permissions of each command. Disposal stops remaining instances and removes the directory.
  */
 export class Household implements AsyncDisposable, ProgramRuns {
   readonly directory: string;
@@ -44,7 +44,7 @@ export class Household implements AsyncDisposable, ProgramRuns {
     this.places = placesFor({ platform, env: (name) => env[name], uid: Deno.uid() ?? undefined });
   }
 
-  /** One without a runtime directory is as root's after `sudo`, or of a machine without systemd. */
+  /** Without a runtime directory it is like root's home after `sudo`, or a machine without systemd. */
   static async open({ hasRuntime = true } = {}): Promise<Household> {
     const directory = await Deno.makeTempDir({ prefix: "pt" });
     const below = (name: string) => `${directory}/${name}`;
@@ -61,38 +61,39 @@ export class Household implements AsyncDisposable, ProgramRuns {
     for (const name of ["run", "tmp"]) await Deno.mkdir(below(name), { mode: 0o700 });
     if (!compiled()) {
       env.DENO_DIR = await denoDirectory();
-      // Deno asks once a day for a newer one, through whatever proxy is set: such a connection is none of postern's.
+      // Deno checks for updates once a day through the configured proxy, which is not a connection of
+      // postern.
       env.DENO_NO_UPDATE_CHECK = "1";
     }
     return new Household(directory, env);
   }
 
-  /** Runs a command to its end. */
+  /** Runs a command until it exits. */
   async run(args: readonly string[], options: CommandOptions = {}): Promise<Ended> {
     this.#hasBackground ||= args.includes("--background");
     const { code, stdout, stderr } = await this.#command(args, options).output();
     const text = new TextDecoder();
     const said = text.decode(stderr);
     const error = said.split("\n").find((line) => line.startsWith("postern: error:") && repeatsCannot(line));
-    if (error !== undefined) throw new Error(`one failure is told twice: ${error}`);
+    if (error !== undefined) throw new Error(`the error reports one failure twice: ${error}`);
     return { code, stdout: text.decode(stdout), stderr: said };
   }
 
-  /** Starts a door in the foreground on a free port of loopback and resolves when it is ready. */
+  /** Starts an instance in the foreground on a free loopback port and resolves when it is ready. */
   async instance(args: readonly string[] = [], options: CommandOptions = {}): Promise<Instance> {
     const instance = this.start(["proxy", "--listen", "127.0.0.1:0", ...args], options);
     await instance.ready;
     return instance;
   }
 
-  /** Starts a command that stays. */
+  /** Starts a command that keeps running. */
   start(args: readonly string[], options: CommandOptions = {}): Instance {
     const instance = new Instance(this.#command(args, options).spawn());
     this.#instances.push(instance);
     return instance;
   }
 
-  /** Another program in this home. */
+  /** Returns another program that runs in this home. */
   with(program: readonly string[]): ProgramRuns {
     return {
       run: (args, options = {}) => this.run(args, { ...options, program }),
@@ -100,7 +101,7 @@ export class Household implements AsyncDisposable, ProgramRuns {
     };
   }
 
-  /** Writes the configuration file and gives its path. */
+  /** Writes the configuration file and returns its path. */
   async configure(text: string): Promise<string> {
     const path = `${this.places.config}/config.yaml`;
     await Deno.mkdir(this.places.config, { recursive: true, mode: 0o700 });
@@ -109,7 +110,7 @@ export class Household implements AsyncDisposable, ProgramRuns {
     return path;
   }
 
-  /** The program with its arguments and environment, for a test that starts it in its own way. */
+  /** Returns the program with its arguments and environment, for tests that start it themselves. */
   commandLine(
     args: readonly string[],
     { env = {}, under = [], program: other }: CommandOptions = {},
@@ -139,13 +140,13 @@ export class Household implements AsyncDisposable, ProgramRuns {
 
   async [Symbol.asyncDispose](): Promise<void> {
     for (const instance of this.#instances) await instance[Symbol.asyncDispose]();
-    // What a test that failed has left in the background; the exit code is 3 where nothing is left.
+    // Stop background instances of a failed test; the exit code is 3 if there are none.
     if (this.#hasBackground) await this.run(["stop", "--all"]);
     await Deno.remove(this.directory, { recursive: true });
   }
 }
 
-/** A program that runs until it is told to end. */
+/** A program that runs until a signal stops it. */
 export class Instance implements AsyncDisposable {
   readonly #child: Deno.ChildProcess;
   readonly #out: Output;
@@ -160,7 +161,7 @@ export class Instance implements AsyncDisposable {
     this.#out = new Output(child.stdout);
     this.#err = new Output(child.stderr);
     this.ready = this.#out.until(/^ready (.+)\n/m).then((found) => (found[1] ?? "").split(" "));
-    // Who does not ask for it hears of it by what fails then.
+    // A test that does not await this fails at its next step.
     this.ready.catch(() => {});
     this.ended = this.#end();
   }
@@ -169,7 +170,7 @@ export class Instance implements AsyncDisposable {
     return this.#child.pid;
   }
 
-  /** What it has said on stderr so far. */
+  /** The output on stderr so far. */
   get stderr(): string {
     return this.#err.text;
   }
@@ -178,7 +179,7 @@ export class Instance implements AsyncDisposable {
     return this.#out.text;
   }
 
-  /** The first address of the door, as `127.0.0.1:12345`. */
+  /** The first address of the instance, such as `127.0.0.1:12345`. */
   async address(): Promise<string> {
     const first = (await this.ready).find((address) => address.includes("127.0.0.1"));
     const found = /127\.0\.0\.1:[0-9]+/.exec(first ?? "");
@@ -186,12 +187,12 @@ export class Instance implements AsyncDisposable {
     return found[0];
   }
 
-  /** Resolves when stderr has something that matches. */
+  /** Resolves when stderr matches. */
   says(pattern: RegExp): Promise<RegExpExecArray> {
     return this.#err.until(pattern);
   }
 
-  /** Resolves when stdout has something that matches. */
+  /** Resolves when stdout matches. */
   prints(pattern: RegExp): Promise<RegExpExecArray> {
     return this.#out.until(pattern);
   }
@@ -211,7 +212,7 @@ export class Instance implements AsyncDisposable {
       try {
         this.#child.kill("SIGKILL");
       } catch (error) {
-        // It ended by itself in this very moment.
+        // The program has just exited by itself.
         if (!(error instanceof TypeError)) throw error;
       }
     }
@@ -219,10 +220,10 @@ export class Instance implements AsyncDisposable {
   }
 }
 
-/** How long to wait for words that never come, in ms: long enough for a busy machine. */
+/** The time limit for expected output in ms: long enough for a busy machine. */
 const patience = 30_000;
 
-/** What a stream has said so far, and who waits for what. */
+/** The text of an output stream so far, and the pending matches. */
 class Output {
   text = "";
   readonly done: Promise<void>;
@@ -233,11 +234,11 @@ class Output {
     this.done = this.#collect(stream);
   }
 
-  /** Resolves with the first match; fails when the stream ends without one, or nothing matches for too long. */
+  /** Resolves with the first match; fails when the stream ends or the time limit expires without one. */
   async until(pattern: RegExp): Promise<RegExpExecArray> {
     const late = Promise.withResolvers<never>();
     const timer = setTimeout(
-      () => late.reject(new Error(`waited in vain for ${pattern}: ${this.text}`)),
+      () => late.reject(new Error(`no output matches ${pattern}: ${this.text}`)),
       patience,
     );
     try {
@@ -267,14 +268,16 @@ class Output {
   }
 }
 
-/** The compiled program under test; undefined from source. */
+/** Returns the compiled program under test; undefined from source. */
 export function compiled(): string | undefined {
   return Deno.env.get("POSTERN_BIN") || undefined;
 }
 
 let known: Promise<string> | undefined;
 
-/** Where Deno keeps what it has fetched: a household has another home, but must not fetch it all again. */
+/**
+ * Returns Deno's cache directory, so that a household with another home does not fetch all packages again.
+ */
 export function denoDirectory(): Promise<string> {
   return known ??= new Deno.Command(Deno.execPath(), { args: ["info", "--json"] }).output()
     .then(({ stdout }) => JSON.parse(new TextDecoder().decode(stdout)).denoDir);

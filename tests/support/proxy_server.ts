@@ -15,21 +15,21 @@ import { FakeClock } from "./fake_clock.ts";
 
 export interface ProxyServerOptions {
   readonly protocol: "http" | "socks5";
-  /** Asked of everyone when set. */
+  /** If set, every client must send these. */
   readonly credentials?: { readonly user: string; readonly password: string };
-  /** Sent in the same write as the answer, as a target that speaks first may have it. */
+  /** Bytes sent in the same write as the answer, like those of a target that sends first. */
   readonly early?: Uint8Array<ArrayBuffer>;
 }
 
-/** A small proxy server: what our upstream transports talk to in tests. It connects by the target's host as it came. */
+/** A small proxy server for tests of upstream transports. It dials the target's host unchanged. */
 export class ProxyServer implements AsyncDisposable {
-  /** The targets asked for, in order. */
+  /** The requested targets, in order. */
   readonly asked: string[] = [];
   readonly #network: Network;
   readonly #options: ProxyServerOptions;
   readonly #tasks = new Tasks(undefined, () => {});
   readonly #close: () => void;
-  /** Where it listens. */
+  /** The listen address. */
   readonly endpoint: Endpoint;
 
   constructor(network: Network, endpoint: Endpoint, options: ProxyServerOptions) {

@@ -1,6 +1,6 @@
 import { runPeer } from "./peer_program.ts";
 
-/** What happens at a terminal: waits until a text is on the screen, then presses keys, sends a signal or changes its size. */
+/** A step at a terminal: wait for a text on the screen, then press keys, send a signal or change the size. */
 export type AtTerminal =
   & { readonly until: string }
   & ({ readonly press: string } | { readonly signal: "INT" | "TERM" | "QUIT" | "HUP" } | {
@@ -8,13 +8,13 @@ export type AtTerminal =
   });
 
 export interface TerminalSession {
-  /** All that was on the screen. */
+  /** The whole screen output. */
   readonly screen: string;
-  /** The exit code; a signal as its negative number. */
+  /** The exit code; a negative number for a signal. */
   readonly code: number;
-  /** Whether the terminal echoes, and takes whole lines, while the program waits for the keys of each step. */
+  /** The terminal's echo and line modes while the program waits in each step. */
   readonly during: readonly TerminalMode[];
-  /** The same after its end. */
+  /** The modes after the program's exit. */
   readonly after: TerminalMode;
 }
 
@@ -23,7 +23,7 @@ export interface TerminalMode {
   readonly lines: boolean;
 }
 
-/** Runs a program at a terminal of its own, which python makes. */
+/** Runs a program in a new terminal, which python creates. */
 export async function atTerminal(
   python: string,
   command: readonly string[],

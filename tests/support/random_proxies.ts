@@ -1,30 +1,30 @@
 import { seededRandom } from "./random_ssh_config.ts";
 
-// Proxies and lists that nobody wrote, of pieces that meet in what the rules are about.
+// Generated proxies and lists of pieces that the rules treat specially.
 
-/** A whole number below another. */
+/** Returns an integer from 0 to below `below`. */
 export type Dice = (below: number) => number;
 
-/** Dice that fall the same way for the same seed. */
+/** Deterministic dice from a seed. */
 export function seededDice(seed: number): Dice {
   const random = seededRandom(seed);
   return (below) => Math.floor(random() * below);
 }
 
-/** One of some. */
+/** Picks one element. */
 export function pick<T>(dice: Dice, from: readonly T[]): T {
   const item = from[dice(from.length)];
-  if (item === undefined) throw new Error("nothing to pick from");
+  if (item === undefined) throw new Error("Cannot pick from an empty list");
   return item;
 }
 
-/** A list for spec.noProxy: mostly one or two items, each often right and often nearly so. */
+/** Generates a list for spec.noProxy: usually one or two items, valid or nearly valid. */
 export function randomNoProxy(dice: Dice): string {
   const items = Array.from({ length: 1 + dice(3) }, () => randomItem(dice));
   return mangled(dice, items.join(pick(dice, [",", ",", ",", ", ", ",,", " "])), 8);
 }
 
-/** One item. */
+/** Generates one item. */
 export function randomItem(dice: Dice): string {
   const name = randomName(dice);
   const plain = pick(dice, [
@@ -45,7 +45,7 @@ export function randomItem(dice: Dice): string {
   return pick(dice, [plain, plain, plain, ` ${plain}`, `${plain}\t`, plain.toUpperCase()]);
 }
 
-/** A URL that may be a proxy's. */
+/** Generates a URL, possibly of a proxy. */
 export function randomProxyUrl(dice: Dice): string {
   const scheme = pick(dice, ["http", "http", "https", "HTTP", "socks5", "ftp", "", "p", "1"]);
   const slashes = pick(dice, ["://", "://", "://", "://", ":", ":/", ":///", "//", ""]);
@@ -79,7 +79,7 @@ export function randomProxyUrl(dice: Dice): string {
   return mangled(dice, `${scheme}${slashes}${user}${randomHost(dice)}${port}${tail}`, 6);
 }
 
-/** A URL that somebody asks for. */
+/** Generates a requested URL. */
 export function randomTarget(dice: Dice): string {
   const port = pick(dice, ["", "", `:${randomPort(dice)}`]);
   return `${pick(dice, ["http", "http", "https"])}://${randomHost(dice)}${port}/`;
@@ -128,7 +128,7 @@ function randomPort(dice: Dice): string {
   return pick(dice, ["80", "443", "81", "8080", "1"]);
 }
 
-/** Every so often one character of a text is another one, missing or doubled. */
+/** Sometimes changes, removes or doubles one character of a text. */
 function mangled(dice: Dice, text: string, oneIn: number): string {
   if (dice(oneIn) !== 0 || text === "") return text;
   const at = dice(text.length);

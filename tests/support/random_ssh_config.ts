@@ -1,4 +1,4 @@
-/** Numbers from 0 up to 1, the same for the same seed (mulberry32). */
+/** Returns a generator of numbers from 0 to below 1 from a seed (mulberry32). */
 export function seededRandom(seed: number): () => number {
   let state = seed >>> 0;
   return () => {
@@ -78,7 +78,7 @@ const options = [
   ...["Compression yes", "SendEnv LANG", "RequiredRSASize 2048", ""],
 ];
 
-/** ssh refuses the whole file for a mistake; we do where it applies, so these stand first. */
+/** ssh refuses the whole file for a mistake, postern only where it applies; so these lines come first. */
 const beginnings = [
   ...[
     "",
@@ -99,7 +99,7 @@ const beginnings = [
   ...['User "', "Match user", "Match hostt a", "ProxyJump ,", "IdentitiesOnly x", "ConnectTimeout 1y"],
 ];
 
-/** A configuration put together of lines that people write. */
+/** Generates a configuration from typical lines. */
 export function randomSshConfig(random: () => number): string {
   const pick = (lines: readonly string[]) => lines[Math.floor(random() * lines.length)] ?? "";
   const lines = Array.from(

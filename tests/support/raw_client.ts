@@ -1,4 +1,4 @@
-/** A TCP client that says exactly what a test tells it to. */
+/** A TCP client that sends raw bytes. */
 export class RawClient implements Disposable {
   readonly #conn: Deno.TcpConn | Deno.TlsConn;
   #isClosed = false;
@@ -7,38 +7,38 @@ export class RawClient implements Disposable {
     this.#conn = conn;
   }
 
-  /** To `127.0.0.1:12345`. */
+  /** Connects to an address such as `127.0.0.1:12345`. */
   static async connect(address: string): Promise<RawClient> {
     const colon = address.lastIndexOf(":");
     const hostname = address.slice(0, colon);
     return new RawClient(await Deno.connect({ hostname, port: Number(address.slice(colon + 1)) }));
   }
 
-  /** What `host:port` looks like to the other side. */
+  /** The local `host:port`, as the peer sees it. */
   get local(): string {
     const { hostname, port } = this.#conn.localAddr;
     return `${hostname}:${port}`;
   }
 
-  /** Bytes, or text of one byte a character. */
+  /** Sends bytes, or text with one byte per character. */
   async send(content: string | Uint8Array): Promise<void> {
     const bytes = typeof content === "string" ? latin1(content) : content;
     for (let at = 0; at < bytes.length;) at += await this.#conn.write(bytes.subarray(at));
   }
 
-  /** The half-close. */
+  /** Half-closes the connection. */
   end(): Promise<void> {
     return this.#conn.closeWrite();
   }
 
-  /** What there is next; undefined at the end. */
+  /** Reads the next bytes; undefined at the end. */
   async some(): Promise<Uint8Array<ArrayBuffer> | undefined> {
     const into = new Uint8Array(64 * 1024);
     const count = await this.#conn.read(into);
     return count === null ? undefined : into.subarray(0, count);
   }
 
-  /** Exactly so many bytes. */
+  /** Reads exactly `count` bytes. */
   async take(count: number): Promise<Uint8Array<ArrayBuffer>> {
     const into = new Uint8Array(count);
     for (let length = 0; length < count;) {
@@ -51,14 +51,14 @@ export class RawClient implements Disposable {
     return into;
   }
 
-  /** Text up to a mark, byte by byte so that nothing behind it is taken. */
+  /** Reads text up to a mark, byte by byte, so that it consumes no byte after the mark. */
   async takeUntil(mark: string): Promise<string> {
     let text = "";
     while (!text.endsWith(mark)) text += String.fromCharCode(...await this.take(1));
     return text;
   }
 
-  /** Everything up to the end; a reset counts as one. */
+  /** Reads to the end; a reset counts as an end. */
   async rest(): Promise<Uint8Array<ArrayBuffer>> {
     const parts: Uint8Array<ArrayBuffer>[] = [];
     try {
@@ -89,18 +89,18 @@ export interface SocksTarget {
   readonly port: number;
 }
 
-/** A SOCKS5 greeting without password and the request behind it, by name (RFC 1928). */
+/** Returns a SOCKS5 greeting without a password, followed by a request with a name (RFC 1928). */
 export function socks5Asking({ host, port }: SocksTarget): Uint8Array<ArrayBuffer> {
   return new Uint8Array([5, 1, 0, ...socks5Request({ host, port })]);
 }
 
-/** The request alone. */
+/** Returns only the request. */
 export function socks5Request({ host, port }: SocksTarget, command = 1): Uint8Array<ArrayBuffer> {
   const name = latin1(host);
   return new Uint8Array([5, command, 0, 3, name.length, ...name, port >> 8, port & 255]);
 }
 
-/** Connects through a SOCKS5 door; the client of the target, or an error with the reply's code. */
+/** Connects to a target through a SOCKS5 listener; throws an error with the reply code on a refusal. */
 export async function throughSocks5(listener: string, target: SocksTarget): Promise<RawClient> {
   const client = await RawClient.connect(listener);
   await client.send(socks5Asking(target));
@@ -110,7 +110,7 @@ export async function throughSocks5(listener: string, target: SocksTarget): Prom
   throw new Error(`SOCKS5 reply ${code}`);
 }
 
-/** One byte a character. */
+/** Encodes text with one byte per character. */
 export function latin1(text: string): Uint8Array<ArrayBuffer> {
   return Uint8Array.from(text, (character) => character.charCodeAt(0));
 }

@@ -6,11 +6,11 @@ export interface ProxyAccount {
 }
 
 export interface TinyproxyOptions extends PeerOptions {
-  /** The address of loopback that it connects from. */
+  /** The loopback address of its outgoing connections. */
   readonly bind?: string;
 }
 
-/** Debian's tinyproxy: HTTP CONNECT, with a password where an account is given. */
+/** Starts Debian's tinyproxy: HTTP CONNECT, with a password if an account is given. */
 export async function startTinyproxy(
   path: string,
   directory: string,
@@ -29,7 +29,7 @@ export async function startTinyproxy(
   }, options);
 }
 
-/** Debian's microsocks: SOCKS5, with a password where an account is given. */
+/** Starts Debian's microsocks: SOCKS5, with a password if an account is given. */
 export async function startMicrosocks(
   path: string,
   account?: ProxyAccount,
@@ -39,7 +39,7 @@ export async function startMicrosocks(
   return await PeerServer.start(path, (port) => ["-i", "127.0.0.1", "-p", `${port}`, ...auth], options);
 }
 
-/** Debian's dante: SOCKS5 without a password. */
+/** Starts Debian's dante: SOCKS5 without a password. */
 export async function startDante(path: string, directory: string): Promise<PeerServer> {
   const file = `${directory}/danted-${crypto.randomUUID()}.conf`;
   return await PeerServer.start(path, (port) => {

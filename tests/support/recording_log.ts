@@ -6,7 +6,7 @@ export interface LoggedLine {
   readonly [field: string]: unknown;
 }
 
-/** A log that keeps its lines for a test to look at. */
+/** Returns a log that records its lines. */
 export function recordingLog(): Log & { readonly lines: LoggedLine[] } {
   const lines: LoggedLine[] = [];
   const log = createLog({

@@ -2,9 +2,9 @@ import { createNetwork } from "../../src/runtime/network/network.ts";
 import { encodeResponseHead } from "../../src/wire/mod.ts";
 import { type TornAnswer, type WebAnswer, WebServer } from "./web_server.ts";
 
-/** A release on loopback, as the workflow publishes one: files below `/vVERSION/`. */
+/** A release on loopback in the form of the workflow: files below `/vVERSION/`. */
 export class ReleaseServer implements AsyncDisposable {
-  /** What is answered for a path, by its last part; everything else is not there. */
+  /** The answers by the last part of the path; other paths return 404. */
   readonly files = new Map<string, WebAnswer | TornAnswer | (() => WebAnswer | TornAnswer)>();
   readonly #server: WebServer;
 
@@ -20,12 +20,12 @@ export class ReleaseServer implements AsyncDisposable {
     return `http://127.0.0.1:${this.#server.port}/releases`;
   }
 
-  /** The paths that were asked for. */
+  /** The requested paths. */
   get asked(): readonly string[] {
     return this.#server.requests.map(({ url }) => url.pathname);
   }
 
-  /** Has a program of a version for a system, with its checksum. */
+  /** Publishes a program with its checksum. */
   async publish(name: string, program: Uint8Array<ArrayBuffer>): Promise<void> {
     this.files.set(name, wholeFile(program));
     this.files.set(`${name}.sha256`, { body: `${await sumOf(program)}  ${name}\n` });
@@ -36,7 +36,7 @@ export class ReleaseServer implements AsyncDisposable {
   }
 }
 
-/** A file as a web server sends it; `said` is the length that it promises. */
+/** Returns an HTTP response with a file; `said` is the declared length. */
 export function wholeFile(
   content: Uint8Array<ArrayBuffer>,
   said: number | undefined = content.length,
@@ -49,7 +49,7 @@ export function wholeFile(
   return answer;
 }
 
-/** A checksum in hexadecimal. */
+/** Returns a checksum in hexadecimal. */
 export async function sumOf(bytes: Uint8Array<ArrayBuffer>): Promise<string> {
   return new Uint8Array(await crypto.subtle.digest("SHA-256", bytes)).toHex();
 }

@@ -1,18 +1,18 @@
 import assert from "node:assert/strict";
 import type { KubeObject } from "./kube_objects.ts";
 
-/** One thing that somebody may do, or has done. */
+/** One right of an account, or its use. */
 export interface Right {
-  /** Undefined for all of them, or for what is in none. */
+  /** The namespace; undefined for all namespaces and for cluster-wide objects. */
   readonly namespace: string | undefined;
   readonly group: string;
-  /** With its subresource: `proxies/status`. */
+  /** The resource with its subresource: `proxies/status`. */
   readonly resource: string;
   readonly verb: string;
   readonly name?: string;
 }
 
-/** What an API server was asked by somebody. */
+/** A request to an API server. */
 export interface Asked extends Right {
   readonly code: number;
 }
@@ -37,7 +37,7 @@ interface AuditLine {
   readonly responseStatus?: { readonly code: number };
 }
 
-/** The audit log of an API server: it knows best who asked for what. */
+/** The audit log of an API server, with the requests of each account. */
 export class Audit implements AsyncDisposable {
   readonly #directory: string;
 
@@ -57,12 +57,12 @@ export class Audit implements AsyncDisposable {
     return audit;
   }
 
-  /** What the API server is started with. */
+  /** The options of the API server. */
   get apiOptions(): readonly string[] {
     return [`--audit-policy-file=${this.#directory}/policy.yaml`, `--audit-log-path=${this.#directory}/log`];
   }
 
-  /** What a service account (`namespace:name`) has asked so far. */
+  /** Returns the requests of a service account (`namespace:name`) so far. */
   async asked(account: string): Promise<Asked[]> {
     const lines = (await Deno.readTextFile(`${this.#directory}/log`)).split("\n").slice(0, -1);
     return lines.map((line): AuditLine => JSON.parse(line)).filter(({ user }) =>
@@ -75,7 +75,7 @@ export class Audit implements AsyncDisposable {
         namespace,
         group: apiGroup,
         resource: subresource === undefined ? resource : `${resource}/${subresource}`,
-        // What is applied and was not there is made, and has to be allowed as that too.
+        // Applying a missing object creates it, which also needs the right to create.
         verb: verb === "patch" && code === 201 ? "create" : verb,
         ...(name !== undefined && { name }),
         code,
@@ -88,7 +88,7 @@ export class Audit implements AsyncDisposable {
   }
 }
 
-/** Whatever Roles and ClusterRoles of some manifests let a service account do. */
+/** Returns the rights that Roles and ClusterRoles of manifests grant a service account. */
 export function rightsOf(objects: readonly KubeObject[], account: string): Right[] {
   const bindings = objects.filter(({ kind, ...object }) => {
     const subjects = (object["subjects"] ?? []) as { namespace?: string; name: string }[];
@@ -120,7 +120,7 @@ export function rightsOf(objects: readonly KubeObject[], account: string): Right
   });
 }
 
-/** The rights were enough, and every one of them was used. */
+/** Checks that the rights sufficed and that every right was used. */
 export function assertJustEnough(rights: readonly Right[], asked: readonly Asked[]): void {
   assert.deepEqual(asked.filter(({ code }) => code === 403), [], "not enough");
   const unused = rights.filter((right) =>
@@ -130,5 +130,5 @@ export function assertJustEnough(rights: readonly Right[], asked: readonly Asked
       (right.name === undefined || right.name === one.name)
     )
   );
-  assert.deepEqual(unused, [], "more than is needed");
+  assert.deepEqual(unused, [], "unused rights");
 }

@@ -1,9 +1,9 @@
-/** How a line treats what goes over it. */
+/** The state of a line. */
 export type LineState = "open" | "held" | "closed";
 
 /**
- * A way to a port of this machine that can be cut, held and slowed down while connections go over it. It keeps
- * half-closes, holds no more than it has read, and changes no byte.
+ * A forwarder to a local port that tests can cut, hold and slow down during connections. It keeps
+ * half-closes, buffers only one read, and changes no byte.
  */
 export class RoughLine implements AsyncDisposable {
   readonly port: number;
@@ -16,7 +16,7 @@ export class RoughLine implements AsyncDisposable {
   #state: LineState = "open";
   #opened = Promise.withResolvers<void>();
 
-  /** `to` is asked for each connection. */
+  /** Calls `to` for each connection. */
   constructor(to: () => number) {
     this.#listener = Deno.listen({ hostname: "127.0.0.1", port: 0 });
     this.port = this.#listener.addr.port;
@@ -25,17 +25,17 @@ export class RoughLine implements AsyncDisposable {
     this.#accepting = this.#accept();
   }
 
-  /** Connections that go over it now. */
+  /** The number of current connections. */
   get open(): number {
     return this.#joints.size;
   }
 
-  /** Drops everything that goes over it. */
+  /** Drops all connections. */
   cut(): void {
     for (const joint of this.#joints) joint.drop();
   }
 
-  /** `held` lets no byte pass and drops none; `closed` drops what is there and what comes. */
+  /** `held` holds all bytes without dropping them; `closed` drops existing and new connections. */
   set state(state: LineState) {
     this.#state = state;
     if (state === "held") this.#opened = Promise.withResolvers();
@@ -43,7 +43,7 @@ export class RoughLine implements AsyncDisposable {
     if (state === "closed") this.cut();
   }
 
-  /** Milliseconds that every piece takes, each way. */
+  /** The delay of every piece in each direction, in ms. */
   set delay(ms: number) {
     this.#delay = ms;
   }
@@ -73,7 +73,7 @@ export class RoughLine implements AsyncDisposable {
       if (!joint.reached(far)) return;
       await Promise.all([this.#move(near, far), this.#move(far, near)]);
     } catch {
-      // Either side has gone, or nobody listens: the other one learns of it by the end.
+      // One side has closed or does not listen: end the other.
     } finally {
       joint.drop();
       this.#joints.delete(joint);
@@ -92,7 +92,7 @@ export class RoughLine implements AsyncDisposable {
   }
 }
 
-/** Two ends of one connection, which are dropped together. */
+/** Both ends of one connection, dropped together. */
 class Joint {
   readonly #ends: Deno.TcpConn[];
   #isDropped = false;
@@ -102,7 +102,7 @@ class Joint {
     this.#ends = [near];
   }
 
-  /** False where the near end has been dropped meanwhile. */
+  /** Returns false if the near end was dropped meanwhile. */
   reached(far: Deno.TcpConn): boolean {
     far.setNoDelay();
     if (this.#isDropped) far.close();

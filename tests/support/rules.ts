@@ -1,7 +1,10 @@
 import assert from "node:assert/strict";
 import { parsePattern, type Rule, type Tier } from "../../src/routing/mod.ts";
 
-/** Rules from lines `TIER: PATTERN > TRANSPORT [OWNER]`; the tier `own` makes an exclusion of its cluster only. */
+/**
+ * Parses rules from lines `TIER: PATTERN > TRANSPORT [OWNER]`; the tier `own` is an exclusion for its cluster
+ * only.
+ */
 export function rulesOf(lines: readonly string[]): Rule[] {
   return lines.map((line, index) => {
     const match = /^(direct|routes|exclusions|own|catalogue): (\S+) > (\w+)(?: \[(\w+)\])?$/.exec(line);

@@ -3,18 +3,18 @@ import { PeerServer } from "./peer_program.ts";
 import { testTls } from "./tls_files.ts";
 
 export interface S3ServerOptions {
-  /** A directory of its own. */
+  /** A separate directory for the server. */
   readonly directory: string;
   readonly region: string;
   readonly buckets: readonly string[];
-  /** Whether it speaks TLS, with the certificate of the tests. */
+  /** Whether it uses TLS with the test certificate. */
   readonly isSecure?: boolean;
 }
 
-/** The real S3 gateway versitygw over a directory, with one account. */
+/** The real S3 gateway versitygw on a directory, with one account. */
 export class S3Server implements AsyncDisposable {
   static readonly keys = { access: "AKIAPOSTERN", secret: "secret-of-the-bucket" };
-  /** Its address. */
+  /** The address of the server. */
   readonly endpoint: string;
   readonly #server: PeerServer;
   readonly #directory: string;
@@ -42,12 +42,12 @@ export class S3Server implements AsyncDisposable {
     return new S3Server(server, directory, isSecure ? "https" : "http");
   }
 
-  /** Puts an object under any name. */
+  /** Stores an object with any name. */
   async put(bucket: string, name: string, content: string): Promise<void> {
     await Deno.writeTextFile(`${this.#directory}/root/${bucket}/${name}`, content);
   }
 
-  /** Puts the emergency credentials of a cluster: an object with these messages. */
+  /** Stores the emergency credentials of a cluster: an object with these messages. */
   async putSecrets(bucket: string, clusterId: string, messages: readonly string[]): Promise<void> {
     const secrets = messages.map((data) => ({ data }));
     await this.put(bucket, await emergencyObjectName(clusterId), JSON.stringify({ secrets }));

@@ -1,8 +1,8 @@
-/** A port that nobody listens on for anything else: whoever has it may sign in on 18000, which is only one too. */
+/** A port that serves as a lock: the process that listens on it may use port 18000 for sign-ins. */
 const turnPort = 18001;
 const patience = 180_000;
 
-/** Takes a turn at port 18000, where browsers come back to; other runs of these tests on this machine wait. */
+/** Waits for the exclusive use of port 18000, the redirect address, among all test runs on this machine. */
 export async function signInTurn(): Promise<Disposable> {
   const end = performance.now() + patience;
   while (true) {

@@ -4,19 +4,19 @@ import { MemoryWorld, type MemoryWorldOptions } from "./memory_world.ts";
 import { OidcServer } from "./oidc_server.ts";
 import { recordingLog } from "./recording_log.ts";
 
-/** A person's machine and a provider, both without a kernel; the browser is a script. */
+/** A user's machine and a provider in memory, with a scripted browser. */
 export class SignInWorld implements AsyncDisposable {
   readonly memory: MemoryWorld;
   readonly world: SignInParts["world"];
   readonly log = recordingLog();
   readonly server: OidcServer;
-  /** What was said to the person. */
+  /** The messages to the user. */
   said = "";
-  /** The addresses that the browser was started with. */
+  /** The addresses opened in the browser. */
   readonly opened: string[] = [];
-  /** What the browser does with an address; by default it signs in. */
+  /** The browser's reaction to an address (default: sign in). */
   browse: (address: string) => Promise<unknown> = (address) => this.comeBack(address);
-  /** What the browser saw at last. */
+  /** The browser's last page. */
   page: string | undefined;
   readonly #browsing: Promise<unknown>[] = [];
 
@@ -53,13 +53,13 @@ export class SignInWorld implements AsyncDisposable {
     };
   }
 
-  /** Asks for a page as the browser does. */
+  /** Requests a page like the browser. */
   async visit(address: string, method = "GET"): Promise<HttpAnswer> {
     const { signal } = new AbortController();
     return await new HttpClient(this.world).ask({ url: new URL(address), method }, { signal });
   }
 
-  /** Signs in at the provider, and goes where it sends us. */
+  /** Signs in at the provider and follows its redirect. */
   async comeBack(address: string): Promise<void> {
     let answer = await this.visit(address);
     for (let hops = 0; hops < 10 && answer.status === 302; hops++) {
@@ -68,7 +68,7 @@ export class SignInWorld implements AsyncDisposable {
     this.page = `${answer.status} ${new TextDecoder().decode(answer.body)}`;
   }
 
-  /** Everything that anybody could have read. */
+  /** All output that a person could have read. */
   get told(): string {
     return `${this.said}${JSON.stringify(this.log.lines)}${this.memory.out}`;
   }
@@ -79,7 +79,7 @@ export class SignInWorld implements AsyncDisposable {
   }
 }
 
-/** Lets time pass in steps until something has ended, whatever it waits for. */
+/** Advances time in steps until a promise settles. */
 export async function passTime(
   clock: MemoryWorld["clock"],
   work: Promise<unknown>,
@@ -89,8 +89,8 @@ export async function passTime(
   const end = () => void (hasEnded = true);
   work.then(end, end);
   for (let turn = 0; !hasEnded && turn < 10_000; turn++) {
-    // What is signed and hashed is done beside this thread.
-    for (let beside = 0; beside < 10; beside++) await new Promise((resolve) => setTimeout(resolve, 0));
+    // Another thread signs and hashes.
+    for (let turns = 0; turns < 10; turns++) await new Promise((resolve) => setTimeout(resolve, 0));
     if (!hasEnded) await clock.advance(step);
   }
 }

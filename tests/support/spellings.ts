@@ -39,7 +39,7 @@ export const unspecifiedSpellings: readonly string[] = [
   "::0.0.0.0",
 ];
 
-/** Texts that end in a number, and that are no address. */
+/** Texts that end in a number but are not addresses. */
 export const noAddresses: readonly string[] = [
   "1.2.3.4.5",
   "127.0.0.256",
@@ -65,19 +65,19 @@ export const invisibleNames: readonly string[] = [
   "\ufeffexample.test",
 ];
 
-/** The dots of IDNA. */
+/** The dots that IDNA accepts. */
 export const anyDot: readonly string[] = [".", "。", "．", "｡"];
 
-/** Numbers of any size, which decide how something is written. */
+/** Numbers that select a spelling. */
 export type Choices = Iterator<number>;
 
 function pick<T>(from: readonly T[], choices: Choices): T {
   const found = from[(choices.next().value ?? 0) % from.length];
-  if (found === undefined) throw new Error("nothing to choose from");
+  if (found === undefined) throw new Error("Cannot choose from an empty list");
   return found;
 }
 
-/** A text that means an IPv4 address; `isPlain` is ASCII alone, as browsers hand hosts on. */
+/** Returns a spelling of an IPv4 address; `isPlain` uses only ASCII, as browsers send hosts. */
 export function spelledFour(bytes: readonly number[], choices: Choices, { isPlain = false } = {}): string {
   const single = pick([0, 1, 2, 3], choices);
   const last = bytes.slice(single).reduce((value, byte) => value * 256 + byte, 0);
@@ -99,12 +99,12 @@ function spelledNumber(number: number, choices: Choices): string {
   );
 }
 
-/** A digit or letter as East Asian text has it. */
+/** Returns the full-width form of a digit or letter. */
 export function fullWidth(text: string): string {
   return text.replace(/[0-9a-z]/gi, (character) => String.fromCharCode(character.charCodeAt(0) + 0xfee0));
 }
 
-/** A text that means an IPv6 address. */
+/** Returns a spelling of an IPv6 address. */
 export function spelledSix(bytes: readonly number[], choices: Choices): string {
   const groups = Array.from({ length: 8 }, (_, at) => {
     const hex = ((bytes[at * 2] ?? 0) * 256 + (bytes[at * 2 + 1] ?? 0)).toString(16);

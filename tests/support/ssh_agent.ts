@@ -1,10 +1,10 @@
 import { eventually, runPeer } from "./peer_program.ts";
 import type { PeerPaths } from "./peers.ts";
 
-/** What an agent is made with. */
+/** The required peers. */
 export const sshAgentPeers = ["ssh_agent", "ssh_add"] as const;
 
-/** A real agent, until it is disposed. */
+/** A real ssh agent that runs until it is disposed. */
 export class SshAgent implements AsyncDisposable {
   readonly path: string;
   readonly #child: Deno.ChildProcess;
@@ -22,11 +22,11 @@ export class SshAgent implements AsyncDisposable {
     }).spawn();
   }
 
-  /** Adds a key, once the agent is there. */
+  /** Adds a key once the agent is ready. */
   async add(key: string): Promise<void> {
     const options = { env: { SSH_AUTH_SOCK: this.path } };
     await eventually(
-      `the agent takes ${key}`,
+      `the agent accepts ${key}`,
       async () => (await runPeer(this.#paths.ssh_add, ["-q", key], options)).code === 0,
     );
   }

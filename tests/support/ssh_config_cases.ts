@@ -1,21 +1,21 @@
-/** A configuration that real ssh and our reader are both asked about. */
+/** A configuration for a comparison of real ssh with our reader. */
 export interface SshConfigCase {
   readonly name: string;
   /** `DIR` is the directory of the case. */
   readonly config: string;
-  /** The host to ask for; `host` where nothing is said. */
+  /** The requested host (default: `host`). */
   readonly host?: string;
   readonly user?: string;
   readonly port?: number;
-  /** Files beside the configuration. */
+  /** Other files in the directory. */
   readonly files?: Readonly<Record<string, string>>;
-  /** The jump host that we make of a command. */
+  /** The jump host that our reader derives from a command. */
   readonly hop?: string;
 }
 
-/** Configurations as people write them, and the corners of the format. */
+/** Typical configurations, and corner cases of the format. */
 export const sshConfigCases: readonly SshConfigCase[] = [
-  // What everybody has.
+  // Common options.
   { name: "an empty file", config: "" },
   { name: "comments and blanks only", config: "# one\n\n   # two\n\t\n" },
   { name: "one host", config: "Host host\n  HostName real.example.net\n  User me\n  Port 2222\n" },
@@ -31,7 +31,7 @@ export const sshConfigCases: readonly SshConfigCase[] = [
   { name: "a user beforehand", config: "Host host\n  User me\n  HostName %h.example\n", user: "asked" },
   { name: "a port beforehand", config: "Host host\n  Port 99\n", port: 4022 },
   { name: "Windows line ends", config: "Host host\r\n  User me\r\n  Port 25\r\n" },
-  { name: "no last line end", config: "Host host\n  Port 26" },
+  { name: "no line end at the end of the file", config: "Host host\n  Port 26" },
   { name: "trailing blanks and a form feed", config: "Host host \t\n  Port 27 \t\f\n" },
 
   // Wildcards and negation.
@@ -42,7 +42,7 @@ export const sshConfigCases: readonly SshConfigCase[] = [
   { name: "a negated pattern", config: "Host * !host\n  User no\nHost *\n  User yes\n" },
   { name: "a negated pattern first", config: "Host !host *\n  User no\n" },
   { name: "a negated pattern alone", config: "Host !other\n  User no\n" },
-  { name: "case counts in Host", config: "Host HOST\n  User no\nHost host\n  User yes\n" },
+  { name: "Host is case-sensitive", config: "Host HOST\n  User no\nHost host\n  User yes\n" },
   { name: "a name in capitals", config: "Host host\n  User no\nHost HOST\n  User yes\n", host: "HOST" },
   { name: "a dot at the end", config: "Host host.\n  User dot\n", host: "host." },
   { name: "an address", config: "Host 10.*\n  User ten\n", host: "10.1.2.3" },
@@ -55,8 +55,8 @@ export const sshConfigCases: readonly SshConfigCase[] = [
   { name: "single quotes", config: "Host host\n  User 'me'\n" },
   { name: "backslashes", config: "Host host\n  IdentityFile ~/my\\ keys/id\n  User a\\\\b\n" },
   { name: "a quoted keyword", config: '"Port" 30\n' },
-  { name: "a comment behind a value", config: "Host host # mine\n  Port 31 # the port\n" },
-  { name: "a sharp inside a word", config: "Host host\n  User me#1\n" },
+  { name: "a comment after a value", config: "Host host # mine\n  Port 31 # the port\n" },
+  { name: "a hash sign inside a word", config: "Host host\n  User me#1\n" },
   { name: "tabs", config: "Host\thost\n\tUser\tme\n" },
   { name: "an unknown option", config: "Host host\n  Hostnam a.b\n" },
   {
@@ -68,13 +68,13 @@ export const sshConfigCases: readonly SshConfigCase[] = [
     name: "former names",
     config: "PubkeyAcceptedKeyTypes ssh-ed25519\nChallengeResponseAuthentication no\n",
   },
-  { name: "words without a meaning", config: "Protocol 2\nUseRoaming no\nRSAAuthentication no\nPort 33\n" },
+  { name: "words without meaning", config: "Protocol 2\nUseRoaming no\nRSAAuthentication no\nPort 33\n" },
   {
-    name: "what every Debian sets",
+    name: "Debian's defaults",
     config: "Host *\n    SendEnv LANG LC_*\n    HashKnownHosts yes\n    GSSAPIAuthentication yes\n",
   },
 
-  // What cannot be.
+  // Invalid configurations.
   { name: "no argument", config: "Port\n" },
   { name: "a bad port", config: "Port 70000\n" },
   { name: "port 0", config: "Port 0\n" },
@@ -82,9 +82,9 @@ export const sshConfigCases: readonly SshConfigCase[] = [
   { name: "an open quote", config: 'User "me\n' },
   { name: "a bad flag", config: "IdentitiesOnly maybe\n" },
   { name: "a bad time", config: "ConnectTimeout soon\n" },
-  { name: "a bad list of jumps", config: "ProxyJump a,,b\n" },
+  { name: "an invalid list of jump hosts", config: "ProxyJump a,,b\n" },
   { name: "an empty argument", config: 'User ""\n' },
-  { name: "none beside a file", config: "UserKnownHostsFile none /a\n" },
+  { name: "none together with a file", config: "UserKnownHostsFile none /a\n" },
 
   // Match.
   { name: "Match all", config: "Match all\n  User all\n" },
@@ -100,7 +100,7 @@ export const sshConfigCases: readonly SshConfigCase[] = [
     name: "Match user",
     config: "Host host\n  User me\nMatch user me\n  Port 34\nMatch user you\n  HostName no\n",
   },
-  { name: "Match the user beforehand", config: "Match user asked\n  Port 35\n", user: "asked" },
+  { name: "Match the user before it is set", config: "Match user asked\n  Port 35\n", user: "asked" },
   {
     name: "Match localuser",
     config: "Match localuser *\n  Port 36\nMatch localuser nobody-has-this\n  User no\n",
@@ -118,7 +118,10 @@ export const sshConfigCases: readonly SshConfigCase[] = [
       'Host host\n  HostName real\n  Port 41\n  User u\nMatch exec "test %h-%n-%p-%r-%% = real-host-41-u-%%"\n  BindAddress 127.0.0.9\n',
   },
   { name: "Match exec negated", config: "Match !exec false\n  Port 42\n" },
-  { name: "Match exec is not run for others", config: 'Match host other exec "touch DIR/ran"\n  Port 1\n' },
+  {
+    name: "Match exec does not run for other hosts",
+    config: 'Match host other exec "touch DIR/ran"\n  Port 1\n',
+  },
   {
     name: "Match exec reads a file",
     config:
@@ -136,7 +139,7 @@ export const sshConfigCases: readonly SshConfigCase[] = [
     config: "Match final all\n  Port 44\nMatch canonical all\n  User yes\n",
   },
   {
-    name: "Match final adds up keys once",
+    name: "Match final adds keys once",
     config: "IdentityFile ~/a\nMatch final all\n  IdentityFile ~/b\n",
   },
   {
@@ -145,7 +148,7 @@ export const sshConfigCases: readonly SshConfigCase[] = [
   },
   { name: "Match with a comment", config: "Match host host # mine\n  Port 47\n" },
   { name: "Match with an equals sign", config: "Match host=host\n  Port 48\n" },
-  { name: "Match all beside others", config: "Match host host user me all\n  Port 49\n" },
+  { name: "Match all with other conditions", config: "Match host host user me all\n  Port 49\n" },
   { name: "Match without a condition", config: "Match # nothing\n  Port 1\n" },
   { name: "an unknown condition", config: "Match hostt host\n  Port 1\n" },
   { name: "a condition without an argument", config: "Match host\n  Port 1\n" },
@@ -185,7 +188,7 @@ export const sshConfigCases: readonly SshConfigCase[] = [
     files: { more: "Port 1\nHost host\n  Port 2\nMatch all\n  Port 3\n" },
   },
   {
-    name: "what Include leaves applies again",
+    name: "options after Include apply again",
     config: "Include DIR/more\nPort 57\n",
     files: { more: "Host other\n  Port 1\n" },
   },
@@ -202,7 +205,7 @@ export const sshConfigCases: readonly SshConfigCase[] = [
   },
   { name: "an unknown option in an included file", config: "Include DIR/a\n", files: { a: "\nPorrt 1\n" } },
 
-  // Ways through others.
+  // Jump hosts and proxy commands.
   { name: "ProxyJump", config: "ProxyJump gate\n" },
   { name: "ProxyJump with all parts", config: "ProxyJump me@gate.example.net:2222\n" },
   { name: "ProxyJump of several", config: "ProxyJump a,me@b:23,[2001:db8::1]:24\n" },
@@ -229,7 +232,7 @@ export const sshConfigCases: readonly SshConfigCase[] = [
 
   // Keys and agents.
   {
-    name: "keys add up",
+    name: "several keys",
     config: "IdentityFile ~/.ssh/a\nHost host\n  IdentityFile ~/.ssh/b\n  IdentityFile ~/.ssh/a\n",
   },
   {
@@ -248,7 +251,7 @@ export const sshConfigCases: readonly SshConfigCase[] = [
   { name: "an agent in an expanded variable", config: "IdentityAgent ${HOME}/a\n" },
   { name: "an agent in a missing variable", config: "IdentityAgent ${NO_SUCH_THING}/a\n" },
   {
-    name: "ways to sign in",
+    name: "authentication methods",
     config:
       "PreferredAuthentications publickey,keyboard-interactive\nPasswordAuthentication no\nKbdInteractiveAuthentication no\n",
   },
@@ -279,11 +282,11 @@ export const sshConfigCases: readonly SshConfigCase[] = [
       "Ciphers +aes128-cbc,aes256-ctr\nMACs +hmac-md5\nKexAlgorithms +diffie-hellman-group1-sha1\nHostKeyAlgorithms +ssh-rsa\nPubkeyAcceptedAlgorithms +ssh-rsa\n",
   },
   {
-    name: "algorithms taken away",
+    name: "removed algorithms",
     config: "Ciphers -aes*-ctr\nMACs -*sha1*\nKexAlgorithms -ecdh-*\nHostKeyAlgorithms -*cert*,rsa*\n",
   },
   {
-    name: "algorithms in front",
+    name: "preferred algorithms",
     config:
       "Ciphers ^aes256-gcm@openssh.com\nMACs ^hmac-sha1\nKexAlgorithms ^ecdh-sha2-nistp256\nHostKeyAlgorithms ^rsa-sha2-512\n",
   },
@@ -308,11 +311,11 @@ export const sshConfigCases: readonly SshConfigCase[] = [
   },
   { name: "a negative number", config: "ServerAliveCountMax -1\n" },
   { name: "two equals signs", config: "User==me\nHostName= =a.b\n" },
-  { name: "two equals signs behind a blank", config: "User ==me\n" },
-  { name: "16 files inside each other", config: "Include DIR/1\n", files: chain(16) },
-  { name: "17 files inside each other", config: "Include DIR/1\n", files: chain(17) },
+  { name: "two equals signs after a blank", config: "User ==me\n" },
+  { name: "16 nested files", config: "Include DIR/1\n", files: chain(16) },
+  { name: "17 nested files", config: "Include DIR/1\n", files: chain(17) },
   { name: "server alive", config: "ServerAliveInterval 15\nServerAliveCountMax 4\n" },
-  { name: "server alive in minutes", config: "ServerAliveInterval 2m\n" },
+  { name: "ServerAliveInterval in minutes", config: "ServerAliveInterval 2m\n" },
   { name: "AddressFamily", config: "AddressFamily inet6\n" },
   { name: "AddressFamily in capitals", config: "AddressFamily INET\n" },
   { name: "BindAddress", config: "BindAddress 127.0.0.2\n" },
@@ -324,7 +327,7 @@ export const sshConfigCases: readonly SshConfigCase[] = [
   { name: "HostName that is an IPv6 address", config: "HostName 2001:DB8::0:1\n" },
 ];
 
-/** Files named by numbers, each including the next. */
+/** Returns files named by numbers, each of which includes the next. */
 function chain(length: number): Record<string, string> {
   const numbers = Array.from({ length }, (_, index) => index + 1);
   return Object.fromEntries(numbers.map((number) => [

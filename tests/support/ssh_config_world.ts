@@ -5,18 +5,18 @@ import type { Files, RunOptions, RunResult } from "../../src/world/mod.ts";
 import { FakeClock } from "./fake_clock.ts";
 import { MemoryFiles } from "./memory_files.ts";
 
-/** A machine without a disk for the reader of the ssh configuration: user me, home /home/me. */
+/** A machine in memory for the reader of the ssh configuration: user me, home /home/me. */
 export class SshConfigWorld {
   readonly files: MemoryFiles;
   readonly clock = new FakeClock();
   readonly env = new Map<string, string>([["HOME", "/home/me"]]);
   readonly ending = new AbortController();
-  /** Commands that were run. */
+  /** The executed commands. */
   readonly commands: (readonly string[])[] = [];
-  /** What a command answers; 0 unless told otherwise. */
+  /** The result of a command (default: exit code 0). */
   answer: (command: readonly string[], options: RunOptions) => Promise<number> = () => Promise.resolve(0);
 
-  /** Takes the user's file, or all files by path. */
+  /** Accepts the user's file, or all files by path. */
   constructor(files: string | Readonly<Record<string, string>>) {
     this.files = new MemoryFiles(typeof files === "string" ? { "/home/me/.ssh/config": files } : files);
   }
@@ -48,7 +48,7 @@ export class SshConfigWorld {
   }
 }
 
-/** Files that answer for one path in another way. */
+/** Returns files with a different answer for one path. */
 export function filesWith(
   files: Files,
   path: string,
@@ -62,7 +62,7 @@ export function filesWith(
   };
 }
 
-/** The problems of a host, a line each: `severity file:line option: message`. */
+/** Formats the problems of a host, one per line: `severity file:line option: message`. */
 export function problemLines({ problems }: SshHost): string[] {
   return problems.map(({ severity, file, line, option, message }) =>
     `${severity} ${file}:${line} ${option}: ${message}`

@@ -1,6 +1,6 @@
 import type { SshHost } from "../../src/ssh/mod.ts";
 
-/** What `ssh -G` printed: values by option, in order. */
+/** The output of `ssh -G`: values by option, in order. */
 export type SshDump = ReadonlyMap<string, readonly string[]>;
 
 /** Reads the output of `ssh -G`. */
@@ -15,16 +15,16 @@ export function parseSshDump(text: string): SshDump {
   return dump;
 }
 
-/** What the dump leaves to be expanded, and what stands for values that no option gives. */
+/** The values for expansion and defaults that the dump does not contain. */
 export interface SshDumpContext {
   readonly home: string;
   readonly localUser: string;
   readonly env: Readonly<Record<string, string>>;
-  /** What ssh prints without any configuration. */
+  /** The output of ssh without a configuration. */
   readonly defaults: SshDump;
 }
 
-/** The lines of `ssh -G` for every honoured option, in our words. */
+/** Converts `ssh -G` to our names for every supported option. */
 export function expectedHost(dump: SshDump, context: SshDumpContext): Record<string, unknown> {
   const one = (name: string) => dump.get(name)?.[0];
   const list = (name: string) => one(name)?.split(",");
@@ -49,7 +49,7 @@ export function expectedHost(dump: SshDump, context: SshDumpContext): Record<str
     preferredAuthentications: list("preferredauthentications"),
     strictHostKeyChecking: checking === "ask" || checking === "true" ? "yes" : "accept-new",
     serverAliveCountMax: Number(one("serveralivecountmax")),
-    // Debian's ssh says 300 where BatchMode is on and nothing is given; ours has its own default.
+    // With BatchMode Debian's ssh defaults to 300; postern has its own default.
     serverAliveInterval: isBatch && one("serveraliveinterval") === "300"
       ? 0
       : Number(one("serveraliveinterval")),
@@ -71,7 +71,7 @@ export function expectedHost(dump: SshDump, context: SshDumpContext): Record<str
   };
 }
 
-/** Our host in the same words. */
+/** Converts our host to the same names. */
 export function comparableHost(host: SshHost, { defaults }: SshDumpContext): Record<string, unknown> {
   const list = (own: readonly string[] | undefined, name: string) =>
     own ?? defaults.get(name)?.[0]?.split(",");
@@ -101,7 +101,7 @@ export function comparableHost(host: SshHost, { defaults }: SshDumpContext): Rec
   };
 }
 
-/** ssh prints these as they stand in the file, and expands them when it connects. */
+/** Expands values that ssh prints unchanged and expands only when it connects. */
 function expanded(text: string, dump: SshDump, { home, localUser, env }: SshDumpContext): string {
   const one = (name: string) => dump.get(name)?.[0] ?? "";
   const tokens: Readonly<Record<string, string>> = {

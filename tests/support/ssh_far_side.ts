@@ -5,10 +5,12 @@ import type { Household, Instance } from "./postern_process.ts";
 import { openSshHousehold, sshHostLines } from "./ssh_household.ts";
 import { type Sshd, SshLab, sshPeers, underHosts } from "./sshd.ts";
 
-/** Where nobody listens: the far side's answer for names that must not be asked for there. */
+/** An address without a listener, for names that this host must not resolve. */
 const nowhere = "127.0.0.9";
 
-/** Names of this side and of the networks behind three jump hosts; no side knows what another does. */
+/**
+ * Names of this machine and of the networks of three jump hosts; each network resolves only its own names.
+ */
 const names = {
   here: {
     "apps.c-lab-1.lab.internal": "127.0.0.1",
@@ -18,7 +20,7 @@ const names = {
   one: {
     "jump2.hop.internal": "127.0.0.1",
     "api.c-lab-1.lab.internal": "127.0.0.1",
-    // A name server knows it with and without the dot, the C library's reading of this file does not.
+    // A name server accepts names with and without a final dot, the C library's hosts file does not.
     "api.c-lab-1.lab.internal.": "127.0.0.1",
     "vcenter.lab.internal": "127.0.0.1",
     "web.other.internal": "127.0.0.1",
@@ -44,7 +46,7 @@ const postern = [
   "direct: [apps.c-lab-1.lab.internal]",
 ];
 
-/** A door, and what only the far sides of its three jump hosts know. */
+/** An instance, and servers whose names only its three jump hosts resolve. */
 export interface FarSide {
   readonly home: Household;
   readonly instance: Instance;
@@ -53,8 +55,8 @@ export interface FarSide {
 }
 
 /**
- * Registers a test of a door whose jump hosts are known to each other only: the first is reached from here, the
- * second by ProxyJump and the third by `ProxyCommand ssh -W`.
+ * Registers a test of an instance with a chain of three jump hosts, each resolved only by the previous one:
+ * the first directly, the second with ProxyJump and the third with `ProxyCommand ssh -W`.
  */
 export function farSideTest<Name extends PeerName>(
   name: string,

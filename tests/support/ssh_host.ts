@@ -1,6 +1,6 @@
 import type { SshHost } from "../../src/ssh/mod.ts";
 
-/** The settings of a host as OpenSSH has them by default, without files of any person. */
+/** Returns OpenSSH's default settings of a host, without user files. */
 export function sshHost(alias: string, more: Partial<SshHost> = {}): SshHost {
   return {
     alias,

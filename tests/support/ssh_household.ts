@@ -1,7 +1,7 @@
 import { Household, type Instance } from "./postern_process.ts";
 import type { Sshd, SshLab } from "./sshd.ts";
 
-/** Lines of an ssh configuration that lead to a server of a lab. */
+/** Returns the ssh configuration lines for a lab's server. */
 export function sshHostLines(
   name: string,
   { port }: Pick<Sshd, "port">,
@@ -10,7 +10,7 @@ export function sshHostLines(
   return [`Host ${name}`, "  HostName 127.0.0.1", `  Port ${port}`, ...more.map((line) => `  ${line}`)];
 }
 
-/** Writes what a person's ssh configuration would be, with the lab's key and known hosts for every host; its path. */
+/** Writes an ssh configuration with the lab's key and known hosts for every host; returns its path. */
 export async function writeSshConfig(
   { directory, user, key, knownHosts }: Pick<SshLab, "directory" | "user" | "key" | "knownHosts">,
   lines: readonly string[],
@@ -28,13 +28,13 @@ export async function writeSshConfig(
   return path;
 }
 
-/** A private home whose postern configuration reads an ssh configuration of its own. */
+/** Creates a private home whose postern configuration uses a separate ssh configuration. */
 export async function openSshHousehold(
   lab: SshLab,
   { ssh, postern, section = [] }: {
     readonly ssh: readonly string[];
     readonly postern: readonly string[];
-    /** Further lines of the section `ssh`. */
+    /** Additional lines of the section `ssh`. */
     readonly section?: readonly string[];
   },
 ): Promise<Household> {

@@ -2,7 +2,7 @@ import { encodeBase64 } from "../../src/core/mod.ts";
 import { decodePublicKey, type SshPublicKey } from "../../src/ssh/keys/ssh_keys.ts";
 import { patternBytes } from "./pattern_bytes.ts";
 
-/** The fields of a message of ssh, each behind its length (RFC 4251, section 5). */
+/** Encodes the fields of an ssh message, each with its length (RFC 4251, section 5). */
 export function sshStrings(...fields: (string | Uint8Array)[]): Uint8Array<ArrayBuffer> {
   const parts = fields.flatMap((field) => {
     const bytes = typeof field === "string" ? new TextEncoder().encode(field) : field;
@@ -13,7 +13,9 @@ export function sshStrings(...fields: (string | Uint8Array)[]): Uint8Array<Array
   return Uint8Array.from(parts);
 }
 
-/** Blobs that are keys to a reader; the points need not be on their curves. The seed tells one from another. */
+/**
+ * Key blobs that a reader accepts, although points may not be on their curves. The seed makes them distinct.
+ */
 export const blobOf = {
   ed25519: (seed: number) => sshStrings("ssh-ed25519", patternBytes(32, seed)),
   rsa: (seed: number) => sshStrings("ssh-rsa", Uint8Array.of(1, 0, 1), number(256, seed)),
@@ -30,12 +32,12 @@ export const blobOf = {
 /** The name of one kind of blob. */
 export type BlobKind = keyof typeof blobOf;
 
-/** A key of that kind. */
+/** Returns a key of a kind. */
 export function keyOf(kind: BlobKind, seed: number): SshPublicKey {
   return decodePublicKey(blobOf[kind](seed));
 }
 
-/** `TYPE BASE64`, as files have it. */
+/** Returns `TYPE BASE64`, as in files. */
 export function keyText(kind: BlobKind, seed: number): string {
   const { type, blob } = keyOf(kind, seed);
   return `${type} ${encodeBase64(blob)}`;

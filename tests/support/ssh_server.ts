@@ -6,25 +6,25 @@ import { SshWriter } from "../../src/ssh/session/ssh_writer.ts";
 import { FakeClock } from "./fake_clock.ts";
 import { memoryPair } from "./memory_conn.ts";
 
-/** What the server does with a channel that is asked for. */
+/** The server's reaction to a channel request. */
 export type OnChannel = (target: string) => "accept" | "ignore" | "refuse";
 
-/** What a server may ask a client for. */
+/** A channel that a server may request from a client. */
 export type BackChannel = "forwarded" | "x11";
 
 export interface MemorySshServerOptions {
   readonly onChannel?: OnChannel;
-  /** How many channels a session takes; another one is refused for want of room. */
+  /** The maximum number of channels; further ones get a resource shortage. */
   readonly channels?: number;
 }
 
 /** ssh2's server in memory. */
 export class MemorySshServer implements AsyncDisposable {
-  /** Of its host key, as known_hosts has it behind the host. */
+  /** The host key, in the format of known_hosts. */
   readonly publicKey: string;
-  /** Its ends of channels that were opened, in order. */
+  /** The server's ends of channels, in order. */
   readonly far: Conn[] = [];
-  /** Its ends of the connections to it. */
+  /** The server's ends of connections. */
   readonly sessions: Conn[] = [];
   readonly #clients: Ssh2Client[] = [];
   readonly #server: Ssh2Server;
@@ -38,7 +38,7 @@ export class MemorySshServer implements AsyncDisposable {
     this.#server = new Server({ hostKeys: [key.private] }, (client) => {
       this.#clients.push(client);
       client.on("authentication", (attempt) => attempt.accept());
-      // The other side went away: some tests are about that.
+      // The client closed, which some tests do deliberately.
       client.on("error", () => {});
       client.on("tcpip", (accept, reject, { destIP, destPort }) => {
         const answer = onChannel(`${destIP}:${destPort}`);
@@ -54,23 +54,23 @@ export class MemorySshServer implements AsyncDisposable {
     return new MemorySshServer(library, options);
   }
 
-  /** A connection to it. */
+  /** Connects to the server. */
   async connect(): Promise<Conn> {
     const [near, there] = memoryPair({ capacity: 256 * 1024 });
     await this.take(there);
     return near;
   }
 
-  /** Serves a client that has connected. */
+  /** Serves a connected client. */
   async take(conn: Conn): Promise<void> {
     this.sessions.push(conn);
     this.#server.injectSocket(await duplex(conn));
   }
 
-  /** Opens a channel to the client, as servers do for `ssh -R` and `ssh -X`; gives the refusal. */
+  /** Opens a channel to the client, as for `ssh -R` and `ssh -X`; returns the refusal. */
   openBack(kind: BackChannel): Promise<Error | undefined> {
     const client = this.#clients.at(-1);
-    if (!client) throw new Error("nobody is connected");
+    if (!client) throw new Error("no client is connected");
     const { promise, resolve } = Promise.withResolvers<Error | undefined>();
     if (kind === "x11") client.x11("203.0.113.1", 4711, resolve);
     else client.forwardOut("127.0.0.1", 22, "203.0.113.1", 4711, resolve);
@@ -83,13 +83,13 @@ export class MemorySshServer implements AsyncDisposable {
   }
 }
 
-/** ssh2 has no setting for it. */
+/** Limits channels through ssh2's internals, because ssh2 has no option. */
 function limitChannels({ _chanMgr: channels }: Ssh2Client, most: number): void {
   const add = channels.add.bind(channels);
   channels.add = () => channels._count >= most ? -1 : add();
 }
 
-/** An ssh session with ssh2's server in memory at the other end. */
+/** An ssh session with ssh2's server in memory. */
 export class MemorySsh implements AsyncDisposable {
   readonly session: SshSession;
   readonly #server: MemorySshServer;
@@ -123,17 +123,17 @@ export class MemorySsh implements AsyncDisposable {
     return new MemorySsh(session, server);
   }
 
-  /** The server's ends of channels that were opened, in order. */
+  /** The server's ends of channels, in order. */
   get far(): readonly Conn[] {
     return this.#server.far;
   }
 
-  /** The server opens a channel to us; gives the refusal. */
+  /** Lets the server open a channel to us; returns the refusal. */
   openBack(kind: BackChannel): Promise<Error | undefined> {
     return this.#server.openBack(kind);
   }
 
-  /** Drops the connection at the server's side. */
+  /** Drops the connection on the server's side. */
   drop(): void {
     for (const conn of this.#server.sessions) conn.abort(new Error("dropped"));
   }
@@ -144,10 +144,10 @@ export class MemorySsh implements AsyncDisposable {
   }
 }
 
-/** What to speak with ssh2's server: its chacha20 would leave ciphers behind. */
+/** The cipher for ssh2's server, whose chacha20 leaks system ciphers. */
 export const memoryCipher = "aes128-gcm@openssh.com";
 
-/** One of some hundred keys that ssh2 makes is one that it cannot read. */
+/** Generates a host key again if ssh2 cannot read it, which happens once in some hundred keys. */
 function hostKey(utils: Ssh2Utils): Ssh2KeyPair {
   while (true) {
     const pair = utils.generateKeyPairSync("ed25519");

@@ -19,7 +19,7 @@ export interface SshTransportsOptions {
   readonly connectTimeout?: number;
 }
 
-/** Ssh transports over real sockets that share their sessions; hosts come from a list instead of a configuration. */
+/** ssh transports over real sockets with shared sessions; a list replaces the ssh configuration. */
 export class SshTransports implements AsyncDisposable {
   readonly network = createNetwork();
   readonly services: SshServices;
@@ -46,7 +46,7 @@ export class SshTransports implements AsyncDisposable {
     }, { ...usualSshSection, ...times });
   }
 
-  /** The transport to a host. */
+  /** Returns the transport to a host. */
   to(alias: string): Ssh {
     const transport = new Ssh(alias, {
       name: alias,
@@ -60,7 +60,7 @@ export class SshTransports implements AsyncDisposable {
 
   #read(alias: string, asked: { readonly user?: string; readonly port?: number }): Promise<SshHost> {
     const host = this.#hosts.get(alias);
-    if (!host) return Promise.reject(new Error(`the test knows no host ${alias}`));
+    if (!host) return Promise.reject(new Error(`the test has no host ${alias}`));
     return Promise.resolve({ ...host, ...asked });
   }
 

@@ -4,25 +4,25 @@ import { eventually, freePort, runPeer } from "./peer_program.ts";
 import type { PeerPaths } from "./peers.ts";
 import { sshHost } from "./ssh_host.ts";
 
-/** What a lab of ssh servers is made with. */
+/** The required peers. */
 export const sshPeers = ["sshd", "ssh_keygen", "sh"] as const;
 
 export type HostKeyType = "ed25519" | "ecdsa" | "rsa";
 
 export interface SshdOptions {
-  /** Further lines of its configuration; they come first, and the first value wins. */
+  /** Additional lines at the start of its configuration, where the first value wins. */
   readonly config?: readonly string[];
   readonly hostKeys?: readonly HostKeyType[];
-  /** Names and addresses of its own /etc/hosts, which nobody else has; where `inNamespace("--mount")` works. */
+  /** The entries of its private /etc/hosts; requires `inNamespace("--mount")`. */
   readonly hosts?: Readonly<Record<string, string>>;
-  /** What it runs under otherwise. */
+  /** Another command prefix. */
   readonly under?: Under;
 }
 
-/** Real ssh servers on loopback with their own host keys, a user key that all accept, and a private known_hosts. */
+/** Real ssh servers on loopback with separate host keys, a common user key, and a private known_hosts. */
 export class SshLab implements AsyncDisposable {
   readonly directory: string;
-  /** The user's key, unencrypted. */
+  /** The path of the user's unencrypted key. */
   readonly key: string;
   readonly knownHosts: string;
   readonly user: string;
@@ -39,7 +39,7 @@ export class SshLab implements AsyncDisposable {
 
   static async create(paths: PeerPaths<typeof sshPeers[number]>): Promise<SshLab> {
     const directory = await Deno.makeTempDir({ prefix: "sshlab" });
-    // As root, sshd wants a place for what it does without privileges.
+    // As root, sshd needs a directory for privilege separation.
     const { stdout } = await runPeer(paths.sh, ["-c", `[ "$(id -u)" != 0 ] || mkdir -p /run/sshd; id -un`]);
     const lab = new SshLab(directory, stdout.trim(), paths);
     await lab.makeKey("user_ed25519");
@@ -48,7 +48,7 @@ export class SshLab implements AsyncDisposable {
     return lab;
   }
 
-  /** Makes a key pair; its path. */
+  /** Generates a key pair and returns its path. */
   async makeKey(
     name: string,
     { type = "ed25519", passphrase = "", more = [] }: {
@@ -72,13 +72,13 @@ export class SshLab implements AsyncDisposable {
     return stdout;
   }
 
-  /** Lets every server take a key from now on. */
+  /** Makes every server accept a key. */
   async accept(name: string): Promise<void> {
     const line = await Deno.readTextFile(`${this.directory}/${name}.pub`);
     await Deno.writeTextFile(`${this.directory}/authorized_keys`, line, { append: true });
   }
 
-  /** Starts a server; its keys are known under `[127.0.0.1]:PORT`. */
+  /** Starts a server and adds its keys to known_hosts as `[127.0.0.1]:PORT`. */
   async start(
     name: string,
     { config = [], hostKeys = ["ed25519"], hosts, under: given = [] }: SshdOptions = {},
@@ -108,7 +108,7 @@ export class SshLab implements AsyncDisposable {
     return server;
   }
 
-  /** Ends a server with all that it serves, and starts it again where it was, `pause` ms later. */
+  /** Stops a server with its sessions and restarts it on the same port after `pause` ms. */
   async restart(server: Sshd, { pause = 0 }: { readonly pause?: number } = {}): Promise<Sshd> {
     await server[Symbol.asyncDispose]();
     await new Promise((resolve) => setTimeout(resolve, pause));
@@ -123,7 +123,7 @@ export class SshLab implements AsyncDisposable {
     await Deno.writeTextFile(this.knownHosts, `${host} ${type} ${blob}\n`, { append: true });
   }
 
-  /** The settings that lead to a server; the unlikely ones as OpenSSH has them by default. */
+  /** Returns the settings for a server, with OpenSSH's defaults for rare options. */
   host(server: Pick<Sshd, "name" | "port">, more: Partial<SshHost> = {}): SshHost {
     return sshHost(server.name, {
       port: server.port,
@@ -140,7 +140,7 @@ export class SshLab implements AsyncDisposable {
   }
 }
 
-/** What a server is started with, once its files are written. */
+/** The start parameters of a server whose files exist. */
 export interface SshdStart {
   readonly name: string;
   readonly port: number;
@@ -150,13 +150,13 @@ export interface SshdStart {
   readonly paths: PeerPaths<typeof sshPeers[number]>;
 }
 
-/** One real ssh server, from the moment it takes connections. */
+/** A real ssh server that accepts connections. */
 export class Sshd implements AsyncDisposable {
   readonly name: string;
   readonly port: number;
-  /** Its private host keys, in the order of the types asked for. */
+  /** Its private host keys, in the order of the requested types. */
   readonly keys: readonly string[];
-  /** What it was started with. */
+  /** The start parameters. */
   readonly how: SshdStart;
   readonly #child: Deno.ChildProcess;
   readonly #sh: string;
@@ -194,20 +194,20 @@ export class Sshd implements AsyncDisposable {
     return server;
   }
 
-  /** What it has said so far. */
+  /** The log so far. */
   get log(): string {
     return this.#log;
   }
 
-  /** How many have signed in. */
+  /** The number of sign-ins. */
   get signIns(): number {
     return this.#log.match(/^Accepted /gm)?.length ?? 0;
   }
 
-  /** Waits until it has said that exactly so many have signed in: it may say so after it has let them in. */
+  /** Waits until the log has exactly `count` sign-ins, because sshd may log them late. */
   async untilSignIns(count: number): Promise<void> {
-    await eventually(`${this.name} has let in ${count}`, () => this.signIns >= count);
-    if (this.signIns > count) throw new Error(`${this.name} has let in ${this.signIns}, not ${count}`);
+    await eventually(`${this.name} has ${count} sign-ins`, () => this.signIns >= count);
+    if (this.signIns > count) throw new Error(`${this.name} has ${this.signIns} sign-ins, not ${count}`);
   }
 
   /** Sends a signal to every process that serves a connection. */
@@ -220,7 +220,7 @@ export class Sshd implements AsyncDisposable {
     ]);
   }
 
-  /** How many processes serve connections. */
+  /** Counts the processes that serve connections. */
   async sessions(): Promise<number> {
     const { stdout } = await runPeer(this.#sh, [
       "-c",
@@ -233,7 +233,7 @@ export class Sshd implements AsyncDisposable {
 
   async [Symbol.asyncDispose](): Promise<void> {
     if (!this.#hasEnded) {
-      // Whoever stands still starts nobody, who would be left when the others are gone.
+      // A stopped process cannot start new ones, which would survive the others.
       this.#child.kill("SIGSTOP");
       await this.signalSessions("STOP");
       await this.signalSessions("KILL");
@@ -248,7 +248,7 @@ export class Sshd implements AsyncDisposable {
   }
 }
 
-/** A way to run a program with an /etc/hosts of its own; the file is written to `path`. */
+/** Returns a command prefix that runs a program with a private /etc/hosts, written to `path`. */
 export async function underHosts(path: string, hosts: Readonly<Record<string, string>>): Promise<Under> {
   const namespace = inNamespace("--mount");
   if ("missing" in namespace) throw new Error(namespace.missing);
@@ -257,7 +257,7 @@ export async function underHosts(path: string, hosts: Readonly<Record<string, st
   return namespace.wrap(`mount --bind ${path} /etc/hosts`);
 }
 
-/** Sets `all` to the processes below $1, without reading more than the shell can. */
+/** A shell script that sets `all` to the descendants of $1. */
 const descendants = `all=; next=$1
 while [ -n "$next" ]; do
   found=

@@ -10,16 +10,16 @@ import { recordingLog } from "./recording_log.ts";
 
 export interface StandInLinkOptions {
   readonly parts: FakeClusterParts;
-  /** What is behind a port of a pod: its end, or what the kubelet says of it. */
+  /** The result for a pod's port: the pod's end, or the kubelet's error. */
   readonly connect: (pod: string, port: number) => PodAnswer;
-  /** A pod that the API server does not know any more. */
+  /** Whether the API server has removed a pod. */
   readonly isGone?: (pod: string) => boolean;
   readonly outside?: Dialer;
   readonly name?: string;
   readonly suffix?: string;
-  /** Where the pods are noted that are asked to be forwarded to. */
+  /** Records the pods of forward requests. */
   readonly asked?: string[];
-  /** What its timers run by, in place of the clock that stands still. */
+  /** A clock for its timers instead of the fake clock. */
   readonly realClock?: Clock;
 }
 
@@ -28,13 +28,13 @@ export interface StandInLink extends AsyncDisposable {
   readonly view: FakeClusterView;
   readonly clock: FakeClock;
   readonly log: ReturnType<typeof recordingLog>;
-  /** The pods that were asked to be forwarded to, in order. */
+  /** The pods of forward requests, in order. */
   readonly asked: string[];
 }
 
 /**
- * A cluster's link over stand-ins in memory: its view is what a test says, and its forwards end in what a test connects.
- * The first of several endpoints is chosen.
+ * Creates a cluster's link with stand-ins in memory: the test defines the view and the ends of forwards. It
+ * chooses the first of several endpoints.
  */
 export function standInLink(
   { parts, connect, isGone = () => false, outside, name = "lab", suffix, asked = [], realClock }:
@@ -49,7 +49,7 @@ export function standInLink(
     pods.set(pod, known);
     return known;
   };
-  const none = () => Promise.reject(new Error("the link asks nothing else of its API server"));
+  const none = () => Promise.reject(new Error("the link sends no other requests to its API server"));
   const api: KubeApi = {
     name,
     request: none,

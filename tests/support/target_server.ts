@@ -1,13 +1,13 @@
 import { RawClient } from "./raw_client.ts";
 
-/** A TCP server on loopback that does with each client what a test says, and closes it after. */
+/** A TCP server on loopback that runs the test's function for each client and then closes it. */
 export class TargetServer implements AsyncDisposable {
   readonly #listener: Deno.TcpListener | Deno.TlsListener;
   readonly #serve: (client: RawClient) => Promise<void>;
   readonly #clients = new Set<RawClient>();
   readonly #serving = new Set<Promise<void>>();
   readonly #accepting: Promise<void>;
-  /** How many have come. */
+  /** The number of clients. */
   count = 0;
 
   constructor(
@@ -45,7 +45,7 @@ export class TargetServer implements AsyncDisposable {
     try {
       await this.#serve(client);
     } catch (error) {
-      // Clients that go away in the middle are what some tests are about.
+      // Some tests close clients deliberately.
       if (!isGone(error)) throw error;
     } finally {
       this.#clients.delete(client);
@@ -61,14 +61,14 @@ export class TargetServer implements AsyncDisposable {
   }
 }
 
-/** Sends back what it gets, and ends when its client does. */
+/** Starts a server that returns all bytes and closes when its client does. */
 export function echoServer(): TargetServer {
   return new TargetServer(async (client) => {
     for (let bytes = await client.some(); bytes; bytes = await client.some()) await client.send(bytes);
   });
 }
 
-/** Another port with TLS before a server that speaks none. */
+/** Starts a TLS port in front of a server without TLS. */
 export function tlsFront(
   address: string,
   tls: { readonly cert: string; readonly key: string },

@@ -1,11 +1,11 @@
-/** One of the places that a balancer chooses from. */
+/** A backend of a balancer. */
 export interface Backend {
   readonly port: number;
-  /** Whether new connections may go there; what a readiness probe says. */
+  /** Whether it accepts new connections, as a readiness probe reports. */
   readonly isReady: () => boolean;
 }
 
-/** A TCP balancer on loopback: takes turns, and goes to the next place where one refuses. */
+/** A round-robin TCP balancer on loopback that tries the next backend if one refuses. */
 export class TcpBalancer implements AsyncDisposable {
   readonly port: number;
   readonly #listener = Deno.listen({ hostname: "127.0.0.1", port: 0 });
@@ -14,7 +14,7 @@ export class TcpBalancer implements AsyncDisposable {
   readonly #joints = new Set<Promise<void>>();
   readonly #accepting: Promise<void>;
   #turn = 0;
-  /** The ports that connections were given to, in their order. */
+  /** The backend ports of connections, in order. */
   readonly given: number[] = [];
 
   constructor(backends: readonly Backend[]) {
@@ -35,7 +35,7 @@ export class TcpBalancer implements AsyncDisposable {
     const server = await this.#connect();
     if (server) {
       this.#conns.add(server);
-      // The end of either direction is the end of both: nothing that is balanced here has half-closes.
+      // The end of one direction ends both: the balanced protocols have no half-closes.
       await Promise.race([move(client, server), move(server, client)]);
       this.#close(server);
     }
@@ -74,6 +74,6 @@ async function move(from: Deno.Conn, to: Deno.Conn): Promise<void> {
       for (let at = 0; at < count;) at += await to.write(buffer.subarray(at, count));
     }
   } catch {
-    // Its other side, or the balancer, has closed it.
+    // The peer or the balancer has closed it.
   }
 }

@@ -6,7 +6,7 @@ import { FakeLieutenant } from "./fake_lieutenant.ts";
 import type { MemoryWorldOptions } from "./memory_world.ts";
 import { SignInWorld } from "./sign_in_world.ts";
 
-/** A person's machine, a provider and a Lieutenant API on port 8080, all without a kernel. */
+/** A user's machine, a provider and a Lieutenant API on port 8080, all in memory. */
 export class UpdateWorld implements AsyncDisposable {
   readonly signIn: SignInWorld;
   readonly lieutenant: FakeLieutenant;

@@ -3,16 +3,16 @@ import type { Listening } from "../../src/world/mod.ts";
 import { PosternError } from "../../src/words/mod.ts";
 import { decodeRequestHead, encodeResponseHead, type Fields, requestFraming } from "../../src/wire/mod.ts";
 
-/** What a `WebServer` was asked. */
+/** A request to a `WebServer`. */
 export interface WebRequest {
   readonly method: string;
-  /** The path with its query, on a made-up host. */
+  /** The path with its query, on a fictional host. */
   readonly url: URL;
   readonly fields: Fields;
   readonly body: string;
 }
 
-/** An answer; bytes are sent as they are, and nothing is sent for "silent". */
+/** An answer; bytes are sent unchanged, and "silent" sends no answer. */
 export type WebAnswer =
   | {
     readonly status?: number;
@@ -22,14 +22,14 @@ export type WebAnswer =
   | Uint8Array<ArrayBuffer>
   | "silent";
 
-/** Bytes, behind which the connection breaks. */
+/** Bytes after which the connection resets. */
 export interface TornAnswer {
   readonly torn: Uint8Array<ArrayBuffer>;
 }
 
 type Answerer = (request: WebRequest) => WebAnswer | TornAnswer | Promise<WebAnswer | TornAnswer>;
 
-/** A small web server on any network, of memory or real: one request a connection. */
+/** A small web server on a memory or a real network: one request per connection. */
 export class WebServer implements AsyncDisposable {
   readonly port: number;
   /** Every request, in order. */
@@ -80,7 +80,7 @@ export class WebServer implements AsyncDisposable {
     }
     if ("torn" in given) {
       await conn.write(given.torn);
-      return conn.abort(new PosternError("unreachable", "The server has reset the connection"));
+      return conn.abort(new PosternError("unreachable", "The server reset the connection"));
     }
     await conn.write(given instanceof Uint8Array ? given : answerBytes(given));
     await conn.closeWrite();
@@ -106,7 +106,7 @@ function answerBytes(
   return new Uint8Array([...head, ...content]);
 }
 
-/** JSON as an answer. */
+/** Returns JSON as an answer. */
 export function jsonAnswer(value: unknown, status = 200): WebAnswer {
   return { status, fields: [["Content-Type", "application/json"]], body: JSON.stringify(value) };
 }

@@ -1,6 +1,6 @@
 import { patternBytes } from "./pattern_bytes.ts";
 
-/** What `POST /sink` and `GET /seen` answer. */
+/** The answer of `POST /sink` and `GET /seen`. */
 export interface Seen {
   readonly method: string;
   readonly url: string;
@@ -12,11 +12,11 @@ export interface Seen {
 /** The size of `/large`. */
 export const largeSize = 20_000_000;
 
-/** A web site on loopback that tells what reached it, gives and takes much, and speaks WebSocket. */
+/** A website on loopback that reports received requests, transfers large bodies, and supports WebSocket. */
 export class WebSite implements AsyncDisposable {
   /** Every request line, in order. */
   readonly requests: string[] = [];
-  /** The clients' addresses: as many as there were connections. */
+  /** The clients' addresses, one for each connection. */
   readonly clients = new Set<string>();
   readonly #server: Deno.HttpServer<Deno.NetAddr>;
 
@@ -66,12 +66,12 @@ function echoSocket(request: Request): Response {
 
 let made: Uint8Array<ArrayBuffer> | undefined;
 
-/** The content of `/large`. */
+/** Returns the content of `/large`. */
 export function large(): Uint8Array<ArrayBuffer> {
   return made ??= patternBytes(largeSize);
 }
 
-/** In hexadecimal. */
+/** Returns the SHA-256 in hexadecimal. */
 export async function sha256(bytes: Uint8Array<ArrayBuffer>): Promise<string> {
   return new Uint8Array(await crypto.subtle.digest("SHA-256", bytes)).toHex();
 }

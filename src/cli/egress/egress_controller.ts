@@ -1,13 +1,13 @@
 import { object } from "@optique/core/constructs";
 import { multiple, optional, withDefault } from "@optique/core/modifiers";
 import { constant, flag, option } from "@optique/core/primitives";
-import { choice, string } from "@optique/core/valueparser";
+import { string } from "@optique/core/valueparser";
 import type { InferValue } from "@optique/core/parser";
 import { PosternError } from "../../words/mod.ts";
 import type { World } from "../../world/mod.ts";
 import type { RunContext } from "../line/command.ts";
 import { listenPort, untilSignals } from "../konnectivity/konnectivity_options.ts";
-import { durationValue, pathValue, words } from "../line/options.ts";
+import { durationValue, oneOf, pathValue, words } from "../line/options.ts";
 
 /** The options of `postern egress controller`. */
 export const controllerOptions = object({
@@ -45,7 +45,7 @@ export const controllerOptions = object({
     false,
   ),
   systemTrust: withDefault(
-    option("--system-trust", choice(["include", "omit"]), {
+    option("--system-trust", oneOf(["include", "omit"], "TYPE"), {
       description: words(
         "Include or omit this system's certificate authorities in the bundle (default: include).",
       ),

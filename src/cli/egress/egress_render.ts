@@ -1,7 +1,7 @@
 import { object } from "@optique/core/constructs";
 import { multiple, optional, withDefault } from "@optique/core/modifiers";
 import { argument, constant, option } from "@optique/core/primitives";
-import { choice, string } from "@optique/core/valueparser";
+import { string } from "@optique/core/valueparser";
 import type { InferValue } from "@optique/core/parser";
 import type { RenderedObject } from "../../roles/mod.ts";
 import { maskedUrl } from "../../config/mod.ts";
@@ -10,7 +10,7 @@ import type { World } from "../../world/mod.ts";
 import type { RunContext } from "../line/command.ts";
 import { lineDiff } from "../output/line_diff.ts";
 import { untilSignals } from "../konnectivity/konnectivity_options.ts";
-import { pathValue, words } from "../line/options.ts";
+import { oneOf, pathValue, words } from "../line/options.ts";
 import { paintFor } from "../output/paint.ts";
 import { formatValue } from "../output/print_value.ts";
 import { printable } from "../output/printable.ts";
@@ -37,7 +37,7 @@ export const renderOptions = object({
     description: words("Context of the kubeconfig (default: the current context)."),
   })),
   systemTrust: withDefault(
-    option("--system-trust", choice(["include", "omit"]), {
+    option("--system-trust", oneOf(["include", "omit"], "TYPE"), {
       description: words(
         "Include or omit this system's certificate authorities in the bundle (default: include).",
       ),
@@ -45,7 +45,7 @@ export const renderOptions = object({
     "include",
   ),
   part: withDefault(
-    option("--part", choice(["manifests", "environment"]), {
+    option("--part", oneOf(["manifests", "environment"], "TYPE"), {
       description: words(
         "What to print for an install-config: manifests or environment (default: manifests).",
       ),

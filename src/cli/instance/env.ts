@@ -1,12 +1,12 @@
 import { object } from "@optique/core/constructs";
 import { optional } from "@optique/core/modifiers";
 import { option } from "@optique/core/primitives";
-import { choice } from "@optique/core/valueparser";
+import {} from "@optique/core/valueparser";
 import { PosternError } from "../../words/mod.ts";
 import type { World } from "../../world/mod.ts";
 import { defineCommand } from "../line/command.ts";
 import { fromInstanceOrFiles } from "./from_instance_or_files.ts";
-import { instanceOption, words } from "../line/options.ts";
+import { instanceOption, oneOf, words } from "../line/options.ts";
 import { printableLines } from "../output/printable.ts";
 
 /** `postern env`. */
@@ -24,10 +24,10 @@ export default defineCommand({
     ['eval "$(postern env --for java)"', "Set the variables of Java programs"],
   ],
   parser: object({
-    shell: optional(option("--shell", choice(["sh", "fish", "powershell", "json"], { metavar: "SHELL" }), {
+    shell: optional(option("--shell", oneOf(["sh", "fish", "powershell", "json"], "SHELL"), {
       description: words("Syntax: sh, fish, powershell or json (default: the syntax of $SHELL)."),
     })),
-    client: optional(option("--for", choice(["go", "curl", "java", "python"], { metavar: "CLIENT" }), {
+    client: optional(option("--for", oneOf(["go", "curl", "java", "python"], "CLIENT"), {
       description: words("Write variables for one kind of program: go, curl, java or python."),
     })),
     unset: option("--unset", { description: words("Print lines that unset the variables.") }),

@@ -1,7 +1,7 @@
 import { object } from "@optique/core/constructs";
 import { multiple, withDefault } from "@optique/core/modifiers";
 import { constant, option } from "@optique/core/primitives";
-import { choice, string } from "@optique/core/valueparser";
+import { string } from "@optique/core/valueparser";
 import type { InferValue } from "@optique/core/parser";
 import { PosternError } from "../../words/mod.ts";
 import type { World } from "../../world/mod.ts";
@@ -18,7 +18,7 @@ import {
   tlsFiles,
   untilSignals,
 } from "./konnectivity_options.ts";
-import { durationOrNever, durationValue, words } from "../line/options.ts";
+import { durationOrNever, durationValue, oneOf, words } from "../line/options.ts";
 
 /** The flags of upstream's agent. Flags that only tune it are accepted without effect. */
 export const agentOptions = object({
@@ -76,7 +76,7 @@ export const agentOptions = object({
       "k8s-app=konnectivity-server",
     ),
     source: withDefault(
-      option("--server-count-source", choice(["default", "max"], { metavar: "SOURCE" }), {
+      option("--server-count-source", oneOf(["default", "max"], "SOURCE"), {
         description: words(
           "Server count: default, or max of the Leases and the servers' own count (default: default).",
         ),

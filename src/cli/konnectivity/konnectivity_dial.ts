@@ -1,13 +1,13 @@
 import { object } from "@optique/core/constructs";
 import { multiple, optional, withDefault } from "@optique/core/modifiers";
 import { argument, constant, option } from "@optique/core/primitives";
-import { choice, string } from "@optique/core/valueparser";
+import { string } from "@optique/core/valueparser";
 import type { InferValue } from "@optique/core/parser";
 import { asPosternError, PosternError } from "../../words/mod.ts";
 import type { World } from "../../world/mod.ts";
 import type { RunContext } from "../line/command.ts";
 import { expectPlainPorts, ignoredOptions, listenPort } from "./konnectivity_options.ts";
-import { pathValue, wholeNumber, words } from "../line/options.ts";
+import { oneOf, pathValue, wholeNumber, words } from "../line/options.ts";
 
 /** The flags of upstream's test client, or a URL. */
 export const dialOptions = object({
@@ -18,7 +18,7 @@ export const dialOptions = object({
     }),
   ),
   mode: withDefault(
-    option("--mode", choice(["grpc", "http-connect"], { metavar: "MODE" }), {
+    option("--mode", oneOf(["grpc", "http-connect"], "MODE"), {
       description: words("Protocol of the server's frontend: grpc or http-connect (default: grpc)."),
     }),
     "grpc" as const,
@@ -64,7 +64,7 @@ export const dialOptions = object({
     1,
   ),
   proto: withDefault(
-    option("--request-proto", choice(["http", "https"], { metavar: "PROTO" }), {
+    option("--request-proto", oneOf(["http", "https"], "PROTO"), {
       description: words("Protocol of the request: http, or https with the system's CAs (default: http)."),
     }),
     "http" as const,

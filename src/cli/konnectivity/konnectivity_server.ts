@@ -1,13 +1,13 @@
 import { object } from "@optique/core/constructs";
 import { multiple, optional, withDefault } from "@optique/core/modifiers";
 import { constant, option } from "@optique/core/primitives";
-import { choice, string } from "@optique/core/valueparser";
+import { string } from "@optique/core/valueparser";
 import type { InferValue } from "@optique/core/parser";
 import { type Endpoint, PosternError } from "../../words/mod.ts";
 import type { World } from "../../world/mod.ts";
 import type { RunContext } from "../line/command.ts";
 import { narrowedTls, tlsVersions } from "./konnectivity_tls.ts";
-import { durationOrNever, pathValue, wholeNumber, words } from "../line/options.ts";
+import { durationOrNever, oneOf, pathValue, wholeNumber, words } from "../line/options.ts";
 import {
   expectPlainPorts,
   fileOption,
@@ -26,7 +26,7 @@ export const serverOptions = object({
   action: constant("server"),
   front: object({
     mode: withDefault(
-      option("--mode", choice(["grpc", "http-connect"], { metavar: "MODE" }), {
+      option("--mode", oneOf(["grpc", "http-connect"], "MODE"), {
         description: words("Protocol of the frontend: grpc or http-connect (default: grpc)."),
       }),
       "grpc" as const,
@@ -139,7 +139,7 @@ export const serverOptions = object({
   }),
   tls: object({
     version: withDefault(
-      option("--tls-min-version", choice(tlsVersions, { metavar: "VERSION" }), {
+      option("--tls-min-version", oneOf(tlsVersions, "VERSION"), {
         description: words("Minimum TLS version; never below 1.2 (default: VersionTLS12)."),
       }),
       "VersionTLS12" as const,

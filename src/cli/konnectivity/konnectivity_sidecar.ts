@@ -9,7 +9,7 @@ import type { World } from "../../world/mod.ts";
 import type { SidecarSettings } from "../../roles/mod.ts";
 import type { ArgumentParser, RunContext } from "../line/command.ts";
 import { fileOption, listenPort, switchValue, untilSignals } from "./konnectivity_options.ts";
-import { durationValue, pathValue, words } from "../line/options.ts";
+import { durationValue, oneOf, pathValue, words } from "../line/options.ts";
 
 const common = {
   // HyperShift's Deployments pass this word; it has no effect.
@@ -24,7 +24,7 @@ const common = {
   ),
   serverPort: listenPort("--konnectivity-port", 8090, "Port of the server's frontend"),
   mode: withDefault(
-    option("--mode", choice(["http-connect", "grpc"], { metavar: "MODE" }), {
+    option("--mode", oneOf(["http-connect", "grpc"], "MODE"), {
       description: words("Protocol of the frontend: http-connect or grpc (default: http-connect)."),
     }),
     "http-connect" as const,

@@ -102,7 +102,7 @@ export function defineCommand<T>(definition: Definition<T>): Command {
       const parsed = parseSync(full, withEmptyValues(args, name));
       if (!parsed.success) {
         if (!isAboutValue(parsed.error)) await world.terminal.err(`${this.usage(world.terminal.columns)}\n`);
-        throw usageError(program, parsed.error);
+        throw usageError(program, parsed.error, missingOf(parser.usage));
       }
       // `own` is the value of `parser`; optique's type for a field of a generic object does not show that.
       const { own, globals } = parsed.value;
@@ -152,6 +152,11 @@ function helpPage<T>(
   ].join("\n\n") + "\n";
 }
 
+/** The first argument that a command requires. */
+function missingOf(usage: Usage): string | undefined {
+  return usage.flatMap((term) => term.type === "argument" ? [term.metavar] : [])[0];
+}
+
 /** The subcommands of a command. */
 function partsOf(usage: Usage): readonly string[] {
   return usage.flatMap((term) => {
@@ -176,8 +181,13 @@ export function isAboutValue([first]: Message): boolean {
 }
 
 /** Turns a parser error into a `PosternError`; the parser's "did you mean" becomes the hint. */
-export function usageError(program: string, error: Message): PosternError {
-  const text = formatMessage(error, { colors: false, quotes: true }).replaceAll("`", "");
+export function usageError(program: string, error: Message, argument?: string): PosternError {
+  const text = formatMessage(error, { colors: false, quotes: true }).replaceAll("`", "")
+    .replace(
+      /^Missing required argument\.$/,
+      argument === undefined ? "$&" : `Missing argument: ${argument}.`,
+    )
+    .replace(/^(\S+):\s+must /, "$1 must ");
   const [problem = "", ...more] = text.split("\n\n");
   const tip = more.join(" ").replace(/\s+/g, " ").trim();
   return new PosternError("usage", `Cannot run "${program}": ${plain(problem)}`, {

@@ -1,14 +1,14 @@
 import { object } from "@optique/core/constructs";
 import { argument } from "@optique/core/primitives";
 import { type Suggestion, suggestSync } from "@optique/core/parser";
-import { choice } from "@optique/core/valueparser";
+import {} from "@optique/core/valueparser";
 import { PosternError } from "../../words/mod.ts";
 import { parsedWords, readCommandLine } from "../../permissions/mod.ts";
 import type { World } from "../../world/mod.ts";
 import { type Command, defineCommand } from "./command.ts";
 import type { CommandGroup } from "./command_line.ts";
 import { globalOptions } from "./global_options.ts";
-import { words } from "./options.ts";
+import { oneOf, words } from "./options.ts";
 
 const shells = ["bash", "zsh", "fish", "powershell", "pwsh", "nu"] as const;
 
@@ -28,7 +28,7 @@ export function completionCommand(groups: () => readonly CommandGroup[]): Comman
       ["postern completion nu | save -f postern.nu; source postern.nu", "In Nushell"],
     ],
     parser: object({
-      shell: argument(choice(shells, { metavar: "SHELL" }), {
+      shell: argument(oneOf(shells, "SHELL"), {
         description: words(`Shell: ${shells.join(", ")}.`),
       }),
     }),

@@ -2,11 +2,11 @@ import { group, object } from "@optique/core/constructs";
 import { map, multiple, optional } from "@optique/core/modifiers";
 import { message } from "@optique/core/message";
 import { flag, option } from "@optique/core/primitives";
-import { choice } from "@optique/core/valueparser";
+import {} from "@optique/core/valueparser";
 import { createLog, type Log, type LogLevel, logLevels } from "../../core/mod.ts";
 import { optionNames } from "../../permissions/mod.ts";
 import type { World } from "../../world/mod.ts";
-import { pathValue } from "./options.ts";
+import { oneOf, pathValue } from "./options.ts";
 
 /** The values of the global options. */
 export interface Globals {
@@ -29,12 +29,12 @@ export const globalOptions = group(
           message`Configuration file (default: $POSTERN_CONFIG, else postern/config.yaml in your configuration directory).`,
       })),
       logLevel: optional(
-        option(optionNames.logLevel, choice(["debug", "info", "warn", "error"], { metavar: "LEVEL" }), {
+        option(optionNames.logLevel, oneOf(["debug", "info", "warn", "error"], "LEVEL"), {
           description:
             message`Minimum level to log: debug, info, warn or error (default: warn; info for proxy, konnectivity, egress).`,
         }),
       ),
-      logFormat: optional(option(optionNames.logFormat, choice(["text", "json"], { metavar: "FORMAT" }), {
+      logFormat: optional(option(optionNames.logFormat, oneOf(["text", "json"], "FORMAT"), {
         description: message`Format of log lines: text or json (default: text).`,
       })),
       verbose: multiple(

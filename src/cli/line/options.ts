@@ -22,11 +22,30 @@ export function outputOption<const F extends OutputFormat>(
   standard: NoInfer<F>,
 ): ArgumentParser<F> {
   return withDefault(
-    option("-o", "--output", choice(formats, { metavar: "FORMAT" }), {
+    option("-o", "--output", oneOf(formats, "FORMAT"), {
       description: words(`Output format: ${listed(formats)} (default: ${standard}).`),
     }),
     standard,
   );
+}
+
+/** One of a few words. */
+export function oneOf<const T extends string>(
+  values: readonly T[],
+  metavar:
+    | "CLIENT"
+    | "FORMAT"
+    | "LEVEL"
+    | "MODE"
+    | "PROTO"
+    | "SHELL"
+    | "SOURCE"
+    | "SYSTEM"
+    | "TYPE"
+    | "VERSION",
+): ValueParser<"sync", T> {
+  const invalidChoice = (input: string) => message`must be ${text(listed(values))}, not ${input}`;
+  return choice(values, { metavar, errors: { invalidChoice } });
 }
 
 /** A whole number. A number beyond the safe integers gets the same error as any other number out of range. */
@@ -37,9 +56,10 @@ export function wholeNumber(
     readonly max?: number;
   },
 ): ValueParser<"sync", number> {
-  const unsafeInteger = (input: string) =>
-    message`Expected a number from ${text(`${min}`)} to ${text(`${max}`)}, but got ${input}.`;
-  return integer({ metavar, min, max, errors: { unsafeInteger } });
+  const range = max === Number.MAX_SAFE_INTEGER ? `of at least ${min}` : `from ${min} to ${max}`;
+  const wrong = (input: string | number) => message`must be a whole number ${text(range)}, not ${`${input}`}`;
+  const errors = { unsafeInteger: wrong, invalidInteger: wrong, belowMinimum: wrong, aboveMaximum: wrong };
+  return integer({ metavar, min, max, errors });
 }
 
 /** A duration such as `3m` or `1m30s`, in milliseconds. */
@@ -53,7 +73,7 @@ export function durationValue(): ValueParser<"sync", number> {
       if (value !== undefined && value > 0) return { success: true, value };
       return {
         success: false,
-        error: message`${text(`"${shortened(input)}" is not a duration; write it like 3m or 1m30s`)}`,
+        error: message`${text(`"${shortened(input)}" is not a duration such as 3m or 1m30s`)}`,
       };
     },
     format: (value) => `${value}ms`,
@@ -80,7 +100,7 @@ export function pathValue(metavar: "PATH" | "FILE"): ValueParser<"sync", string>
     placeholder: ".",
     parse: (input) =>
       input.trim() === ""
-        ? { success: false, error: message`Path must not be empty.` }
+        ? { success: false, error: message`must not be empty` }
         : { success: true, value: input },
     format: (value) => value,
     *suggest(prefix) {

@@ -1,14 +1,14 @@
 import { object } from "@optique/core/constructs";
 import { multiple, optional } from "@optique/core/modifiers";
 import { option } from "@optique/core/primitives";
-import { choice, string } from "@optique/core/valueparser";
+import { string } from "@optique/core/valueparser";
 import type { DnsDelegation, DnsSystem } from "../../resolver/mod.ts";
 import { isPosternError, parseTarget, PosternError } from "../../words/mod.ts";
 import type { World } from "../../world/mod.ts";
 import { defineCommand, type RunContext } from "../line/command.ts";
 import { tellDnsChange } from "./dns_change.ts";
 import { fromInstanceOrFiles } from "../instance/from_instance_or_files.ts";
-import { instanceOption, words } from "../line/options.ts";
+import { instanceOption, oneOf, words } from "../line/options.ts";
 
 const systems: readonly DnsSystem[] = ["systemd-resolved", "macos", "nrpt"];
 
@@ -29,7 +29,7 @@ export default defineCommand({
     ["sudo postern dns --undo", "Remove the settings"],
   ],
   parser: object({
-    print: optional(option("--print", choice(systems, { metavar: "SYSTEM" }), {
+    print: optional(option("--print", oneOf(systems, "SYSTEM"), {
       description: words(
         "Print the settings for systemd-resolved, macos or nrpt (Windows), without applying them.",
       ),

@@ -6,24 +6,27 @@ import type { Log } from "../../core/mod.ts";
 import { PosternError } from "../../words/mod.ts";
 import { type ConfigSource, loadConfig, type LoadedConfig, transportOf, Transports } from "../../plan/mod.ts";
 
-/** How a person may be asked to sign in. */
+/** How the user signs in. */
 export interface SignInMethod {
   readonly log: Log;
-  /** With a browser unless told; "none" asks nobody. */
+  /** Default: with a browser; "none" does not ask the user. */
   readonly method?: "browser" | "device" | "none";
-  /** In place of the port that is registered. */
+  /** Replaces the registered port. */
   readonly port?: number;
-  /** Says something to the person; on stderr unless told. */
+  /** Shows a text to the user; default: on stderr. */
   readonly say?: (text: string) => Promise<void>;
 }
 
-/** The catalogues that can be fetched, and the configuration that names them. */
+/** The catalogues to fetch, and the configuration that lists them. */
 export interface CatalogueSources {
   readonly config: LoadedConfig;
   readonly catalogues: readonly CatalogueSettings[];
 }
 
-/** The catalogues of the configuration, or the one of the environment where it does not name the section. */
+/**
+ * The catalogues in the configuration, or the one in the environment if the configuration has no such
+ * section.
+ */
 export async function catalogueSources(
   world: World,
   source: ConfigSource,
@@ -39,26 +42,32 @@ export async function catalogueSources(
   );
   const all = named ?? (ofEnvironment ? [ofEnvironment] : []);
   if (all.length === 0) {
-    throw new PosternError("config", "Cannot tell where the catalogue is: none is configured", {
-      hint:
-        "write into the configuration: catalogues: [{ lieutenant: https://api.syn.example.com }]; or set " +
+    throw new PosternError("config", "Cannot find the catalogue: none is configured", {
+      hint: "add to the configuration: catalogues: [{ lieutenant: https://api.syn.example.com }]; or set " +
         "LIEUTENANT_URL",
     });
   }
   const catalogues = name === undefined ? all : all.filter((one) => one.name === name);
   if (catalogues.length > 0) return { config, catalogues };
-  throw new PosternError("usage", `Cannot find the catalogue "${name}": the configuration does not name it`, {
-    hint: `known are ${all.map(({ name }) => name).join(", ")}`,
-  });
+  throw new PosternError(
+    "usage",
+    `Cannot find the catalogue "${name}": the configuration does not contain it`,
+    {
+      hint: `use one of: ${all.map(({ name }) => name).join(", ")}`,
+    },
+  );
 }
 
-/** How a server is reached: whom to trust besides the system's, and through what. */
+/** Certificates to trust and the transport to use for a server. */
 interface Reach {
   readonly ca?: string;
   readonly dial?: Dialer;
 }
 
-/** Where the configuration names catalogues, another one would be stored in the place of one of them. */
+/**
+ * The catalogues with this URL. A catalogue that is missing from a configuration with catalogues is refused,
+ * because it would replace a stored one.
+ */
 function withAddress(catalogues: readonly CatalogueSettings[], url: string): readonly CatalogueSettings[] {
   const wanted = URL.parse(url)?.href.replace(/\/$/, "");
   const found = catalogues.filter(({ lieutenant }) => lieutenant.href.replace(/\/$/, "") === wanted);
@@ -66,14 +75,14 @@ function withAddress(catalogues: readonly CatalogueSettings[], url: string): rea
   const known = catalogues.map(({ lieutenant }) => lieutenant.origin).join(", ");
   throw new PosternError(
     "usage",
-    "Cannot find the catalogue of this API: the configuration does not name it",
+    "Cannot find the catalogue of this API: the configuration does not contain it",
     {
-      hint: `known are ${known}`,
+      hint: `use one of: ${known}`,
     },
   );
 }
 
-/** One catalogue's API and the sign-in that it wants. Disposing ends what it was reached through. */
+/** One catalogue's API and its sign-in. Disposing closes the connections. */
 export class CatalogueAccess implements AsyncDisposable {
   readonly settings: CatalogueSettings;
   readonly client: HttpClient;
@@ -129,7 +138,9 @@ export class CatalogueAccess implements AsyncDisposable {
     return new CatalogueAccess(settings, { client, world, method, provider, held: held.move() });
   }
 
-  /** Signs in where no stored token does, and once more where the API does not take the token. */
+  /**
+   * Calls `use` with a token. Signs in if no stored token is valid, and again if the API rejects the token.
+   */
   async withToken<T>(use: (token: string) => Promise<T>, { signal }: { signal: AbortSignal }): Promise<T> {
     const { withSignIn } = await import("../../signin/mod.ts");
     return await this.#reaching(async () =>
@@ -142,7 +153,7 @@ export class CatalogueAccess implements AsyncDisposable {
     );
   }
 
-  /** Has a person sign in, whatever is stored. */
+  /** Makes the user sign in, even if a token is stored. */
   async signIn({ signal }: { signal: AbortSignal }): Promise<SignedIn & { readonly provider: string }> {
     const { signIn } = await import("../../signin/mod.ts");
     return await this.#reaching(async () => {
@@ -152,7 +163,7 @@ export class CatalogueAccess implements AsyncDisposable {
     });
   }
 
-  /** Forgets every sign-in for this API, by what is stored of it: the API itself need not be there. */
+  /** Removes all sign-ins for this API from the store; the API need not be reachable. */
   async signOut({ signal }: { signal: AbortSignal }): Promise<boolean> {
     const { signOut, TokenCache } = await import("../../signin/mod.ts");
     const { log } = this.#method;
@@ -169,15 +180,14 @@ export class CatalogueAccess implements AsyncDisposable {
     return this.#held.disposeAsync();
   }
 
-  /** A failure on the way there says what to look at, where it does not say so itself. */
+  /** Adds a hint to connection failures that have none. */
   async #reaching<T>(work: () => Promise<T>): Promise<T> {
     try {
       return await work();
     } catch (error) {
       if (!(error instanceof PosternError) || error.hint !== undefined || !lost.has(error.code)) throw error;
       throw error.with({
-        hint:
-          `check the address of the catalogue "${this.settings.name}", and whether a transport leads there: via`,
+        hint: `check the URL of the catalogue "${this.settings.name}", and set via if it needs a transport`,
       });
     }
   }
@@ -192,7 +202,7 @@ export class CatalogueAccess implements AsyncDisposable {
     return this.#options ??= this.#findSignIn(signal);
   }
 
-  /** What the configuration says, and what it does not say the API. */
+  /** The sign-in settings from the configuration, completed by the API. */
   async #findSignIn(signal: AbortSignal): Promise<SignInOptions> {
     const { lieutenant, name, oidc } = this.settings;
     const { method = "browser", port } = this.#method;
@@ -208,10 +218,10 @@ export class CatalogueAccess implements AsyncDisposable {
     if (clientId === undefined || discoveryUrl === undefined) {
       throw new PosternError(
         "config",
-        `Cannot sign in for the catalogue "${name}": its API does not say where`,
+        `Cannot sign in for the catalogue "${name}": its API names no provider`,
         {
           hint:
-            "write it into the configuration: oidc: { clientId: …, discoveryUrl: … }; or give a token: --token-file",
+            "add to the configuration: oidc: { clientId: …, discoveryUrl: … }; or provide a token: --token-file FILE",
         },
       );
     }
@@ -226,7 +236,7 @@ export class CatalogueAccess implements AsyncDisposable {
   }
 }
 
-/** What a way may fail with. */
+/** The codes of connection failures. */
 const lost: ReadonlySet<PosternError["code"]> = new Set([
   "name_not_found",
   "refused",

@@ -2,16 +2,16 @@ import type { Catalogue } from "../../clusters/mod.ts";
 import type { CatalogueRoute, CatalogueSettings } from "../../catalogue/mod.ts";
 import { catalogueNotes, catalogueRules } from "../../routing/mod.ts";
 
-/** A catalogue by its name, with what the configuration says of it, where it says something. */
+/** A catalogue's name, with its settings if the configuration contains it. */
 export type NamedCatalogue = Pick<CatalogueSettings, "name"> & Partial<CatalogueSettings>;
 
-/** What a catalogue routes, under the name and with the options that the configuration has for it. */
+/** The routes of a catalogue, with its settings. */
 export interface RoutedCatalogue {
   readonly routes: readonly CatalogueRoute[];
   readonly settings: NamedCatalogue;
 }
 
-/** What takes something from something else among all catalogues that a door would go by, in its order. */
+/** Notes about conflicts between the catalogues that an instance would use, in its order. */
 export async function notesAcross(
   updated: readonly RoutedCatalogue[],
   { stored, named }: {

@@ -5,14 +5,14 @@ import type { LoadedConfig } from "../../plan/mod.ts";
 import type { FleetRefresh, FleetRefreshOptions } from "../../instance/mod.ts";
 import { type CatalogueUpdate, updateCatalogues } from "./update_catalogues.ts";
 
-/** The longest sleep: a machine that slept itself must not add that to it. */
+/** The longest pause in ms, so that a suspended machine does not extend it much. */
 const longestPause = 15 * 60_000;
 
-/** Fetches catalogues anew for a running door, as often as the configuration says, and never asks a person. */
+/** Refreshes catalogues for a running instance at the configured interval; never asks the user. */
 export class CatalogueRefresh implements FleetRefresh {
   readonly #world: World;
   readonly #options: FleetRefreshOptions;
-  /** When a catalogue may be tried again after it was tried last: by a clock that nobody sets. */
+  /** The earliest time of the next attempt for each catalogue, by a monotonic clock. */
   readonly #notBefore = new Map<string, number>();
   #config: LoadedConfig | undefined;
   #timer: Disposable | undefined;
@@ -24,7 +24,7 @@ export class CatalogueRefresh implements FleetRefresh {
     this.#options = options;
   }
 
-  /** Goes by another configuration from now on. */
+  /** Switches to a new configuration. */
   follow(config: LoadedConfig): void {
     this.#config = config;
     this.#sleep();
@@ -56,7 +56,7 @@ export class CatalogueRefresh implements FleetRefresh {
     }
   }
 
-  /** This door too takes up what is new by its control socket, as all others do. */
+  /** Updates a catalogue. This instance, too, reloads it through its control socket, like all instances. */
   async #refresh(name: string, refresh: number, signal: AbortSignal): Promise<void> {
     const { log, source } = this.#options;
     this.#notBefore.set(name, this.#world.clock.now() + Math.min(refresh, longestPause));
@@ -64,7 +64,7 @@ export class CatalogueRefresh implements FleetRefresh {
       const options = { name, ifOlderThan: refresh, method: "none", log, signal } as const;
       const { catalogues } = await updateCatalogues(this.#world, source, options);
       for (const one of catalogues) this.#tell(one);
-      // Somebody else has fetched it, and could not tell this door.
+      // Another process has fetched it but could not notify this instance.
       const isBehind = catalogues.some((one) => "isFresh" in one && one.fetched !== this.#fetchedAt(name));
       if (isBehind) await reloadInstances(this.#world, { signal });
     } catch (error) {
@@ -80,7 +80,7 @@ export class CatalogueRefresh implements FleetRefresh {
     else if (!("isFresh" in one)) log.info("catalogue.refreshed", { catalogue, clusters: one.clusters });
   }
 
-  /** Those that are fetched by themselves, each with how long it can wait, in ms. */
+  /** The catalogues with an interval, each with the time until its refresh, in ms. */
   #wanted(): { readonly name: string; readonly refresh: number; readonly wait: number }[] {
     const { clock } = this.#world;
     const date = clock.date().getTime();
@@ -88,13 +88,13 @@ export class CatalogueRefresh implements FleetRefresh {
       if (refresh === 0) return [];
       const fetchedAt = this.#fetchedAt(name);
       const fetched = fetchedAt === undefined ? 0 : Date.parse(fetchedAt);
-      // What is of tomorrow was stored while the clock was wrong.
+      // A time in the future was stored under a wrong clock.
       const left = fetched > date + 60_000 ? 0 : fetched + refresh - date;
       return [{ name, refresh, wait: Math.max(left, (this.#notBefore.get(name) ?? 0) - clock.now()) }];
     });
   }
 
-  /** Of the list that this door goes by. */
+  /** The fetch time of the catalogue that this instance uses. */
   #fetchedAt(name: string): string | undefined {
     return this.#config?.catalogues.find((one) => one.name === name)?.fetchedAt;
   }

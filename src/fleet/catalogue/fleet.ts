@@ -3,22 +3,22 @@ import type { SignInRules } from "../../kube/mod.ts";
 import type { World } from "../../world/mod.ts";
 import { chosenOf, type ConfigSource, loadConfig } from "../../plan/mod.ts";
 
-/** The clusters that a person can name. */
+/** The clusters that the user can name. */
 export interface Fleet {
   readonly clusters: readonly KnownCluster[];
   readonly catalogues: readonly Catalogue[];
-  /** What a person should know of where they come from. */
+  /** Notes for the user about the source of the clusters. */
   readonly notes: readonly string[];
-  /** How the clusters of a catalogue are signed in to. */
+  /** The sign-in rules of a catalogue's clusters. */
   readonly rulesFor: (catalogue: string) => SignInRules;
 }
 
-/** The clusters of the stored catalogues that the configuration counts. Asks nobody on the network. */
+/** The clusters of the stored catalogues that the configuration uses; makes no network requests. */
 export async function readFleet(world: World, source: ConfigSource): Promise<Fleet> {
   const { knownClusters } = await import("../../clusters/mod.ts");
   const { storedCatalogues, usualExec } = await import("../../catalogue/mod.ts");
   const reading = storedCatalogues(world);
-  // A person waits for it before each kubectl: the disk and the configuration are read at the same time.
+  // The user waits for this before each kubectl, so read the disk and the configuration concurrently.
   reading.catch(() => {});
   const { settings } = await loadConfig(world, { ...source, withoutCatalogues: true });
   const { catalogues, notes } = await reading;

@@ -16,48 +16,48 @@ import { type InstanceReload, reloadInstances } from "../../instances/mod.ts";
 
 export interface UpdateOptions extends SignInMethod {
   readonly signal: AbortSignal;
-  /** Only this one. */
+  /** Update only this catalogue. */
   readonly name?: string | undefined;
-  /** Only the catalogue of this API, in the configuration or not. */
+  /** Update only the catalogue of this API, in the configuration or not. */
   readonly lieutenantUrl?: string | undefined;
-  /** Tells what would change, and changes nothing. */
+  /** Report the changes without storing them. */
   readonly isDryRun?: boolean;
-  /** Leaves alone what is stored and not older than so many ms. */
+  /** Skip catalogues that are younger than this, in ms. */
   readonly ifOlderThan?: number | undefined;
-  /** Whether a list without clusters may take the place of one with some. */
+  /** Whether an empty list may replace one with clusters. */
   readonly allowsEmpty?: boolean;
-  /** A token that somebody else has fetched, in the place of a sign-in. */
+  /** A token from another source, used instead of a sign-in. */
   readonly token?: TokenSource | undefined;
 }
 
-/** What became of one catalogue. */
+/** The result for one catalogue. */
 export type CatalogueUpdate =
   | UpdatedCatalogue
-  /** It was fetched not long ago. */
+  /** It was fetched recently. */
   | { readonly name: string; readonly fetched: string; readonly isFresh: true }
   | { readonly name: string; readonly error: PosternError };
 
-/** A catalogue as it was fetched. */
+/** A newly fetched catalogue. */
 export interface UpdatedCatalogue {
   readonly name: string;
   readonly source: string;
   readonly fetched: string;
   readonly clusters: number;
-  /** Whether nothing of this name was stored before. */
+  /** Whether no catalogue with this name was stored before. */
   readonly isNew: boolean;
   readonly changes: CatalogueChanges;
-  /** All that it routes and excludes. */
+  /** All its routes and exclusions. */
   readonly routes: readonly CatalogueRoute[];
   readonly warnings: readonly FactWarning[];
-  /** The clusters that ask not to be listed. */
+  /** The ids of clusters with the fact `kharonIgnore`. */
   readonly ignored: readonly string[];
   readonly notes: readonly string[];
 }
 
-/** What an update did. */
+/** The result of an update. */
 export interface UpdateReport {
   readonly catalogues: readonly CatalogueUpdate[];
-  /** Where one cluster's facts take something from another's. */
+  /** Conflicts between the facts of different clusters. */
   readonly notes: readonly string[];
   readonly instances: readonly InstanceReload[];
 }
@@ -67,7 +67,7 @@ type Imported = Pick<UpdatedCatalogue, "warnings" | "ignored"> & {
   readonly notes?: readonly string[];
 };
 
-/** Fetches the catalogues, stores each whole or not at all, and has the running doors take them up. */
+/** Fetches the catalogues, stores each completely or not at all, and makes the running instances reload. */
 export async function updateCatalogues(
   world: World,
   source: ConfigSource,
@@ -77,7 +77,7 @@ export async function updateCatalogues(
   const sources = await catalogueSources(world, source, options);
   if (token !== undefined && sources.catalogues.length > 1) {
     throw new PosternError("usage", "Cannot use one token for several catalogues", {
-      hint: `say which: postern update ${sources.catalogues[0]?.name} --token-file …`,
+      hint: `choose a catalogue: postern update ${sources.catalogues[0]?.name} --token-file …`,
     });
   }
   return await storeAll(world, sources.catalogues, {
@@ -91,7 +91,7 @@ export async function updateCatalogues(
   });
 }
 
-/** Takes over what kharon has stored, in the place of a catalogue of our own. */
+/** Stores kharon's files as a catalogue of postern. */
 export async function importKharon(
   world: World,
   source: ConfigSource,
@@ -100,24 +100,32 @@ export async function importKharon(
   const { settings } = await loadConfig(world, { ...source, withoutCatalogues: true });
   const [{ name } = { name: "main" }] = settings.catalogues ?? [];
   if (settings.catalogues?.length === 0) {
-    throw new PosternError("config", "Cannot import: the configuration counts no catalogue", {
-      hint: "take out of it: catalogues: []",
-    });
+    throw new PosternError(
+      "config",
+      "Cannot import the catalogue: the configuration has an empty list of catalogues",
+      {
+        hint: "remove from the configuration: catalogues: []",
+      },
+    );
   }
   const directory = `${directoryOf(world.places.cache)}/io.vshn.kharon`;
   const { readKharonCache } = await import("../../catalogue/mod.ts");
   const imported = await readKharonCache({ files: world.files, directory, name });
   if (!imported) {
-    throw new PosternError("config", `Cannot import: "${directory}" has nothing of kharon`, {
-      hint: "fetch the catalogue: postern update",
-    });
+    throw new PosternError(
+      "config",
+      `Cannot import the catalogue: "${directory}" contains no files of kharon`,
+      {
+        hint: "fetch the catalogue: postern update",
+      },
+    );
   }
   const stored = (await storedBefore(world)).catalogues.find((one) => one.name === name);
   if (stored && /^https?:/.test(stored.source)) {
     throw new PosternError(
       "config",
-      `Cannot import: a catalogue "${name}" of ${ageOf(world, stored)} ago is stored already`,
-      { hint: "fetch it anew: postern update" },
+      `Cannot import the catalogue: postern has already stored "${name}" (${ageOf(world, stored)} ago)`,
+      { hint: "fetch it again: postern update" },
     );
   }
   return await storeAll<NamedCatalogue>(world, settings.catalogues?.slice(0, 1) ?? [{ name }], {
@@ -128,7 +136,7 @@ export async function importKharon(
 }
 
 interface StoreOptions<S> extends Pick<UpdateOptions, "signal" | "isDryRun" | "ifOlderThan"> {
-  /** All catalogues of the configuration, where it names them. */
+  /** All catalogues of the configuration, if it lists any. */
   readonly named: readonly CatalogueSettings[] | undefined;
   readonly load: (settings: S, old: Catalogue | undefined) => Promise<Imported>;
 }
@@ -220,7 +228,10 @@ async function described(
   };
 }
 
-/** A store that cannot be read is no reason not to write a new one; that says what became of the old one. */
+/**
+ * The stored catalogues. If the store is unreadable, the update writes a new one and reports what happened to
+ * the old one.
+ */
 async function storedBefore(
   world: World,
 ): Promise<{ readonly catalogues: readonly Catalogue[]; readonly notes: readonly string[] }> {
@@ -232,8 +243,8 @@ async function storedBefore(
 }
 
 /**
- * A list without clusters is what a wrong tenant and a lost right look like too, and costs the way to every cluster:
- * only a person takes it for true.
+ * Refuses an empty list. A wrong tenant or a lost right also returns an empty list, which would remove the
+ * routes to every cluster; so the user must confirm it.
  */
 function demandClusters(
   { catalogue, ignored, warnings: [first] }: Imported,
@@ -242,32 +253,32 @@ function demandClusters(
   const before = old?.clusters.length ?? 0;
   if (catalogue.clusters.length > 0 || before === 0) return;
   const { name, source } = catalogue;
-  const left = ignored.length === 0 ? "" : ` besides ${ignored.length} with kharonIgnore`;
+  const left = ignored.length === 0 ? "" : ` except ${ignored.length} with kharonIgnore`;
   const why = first === undefined ? "" : `: cluster ${first.cluster} ${first.message}`;
   throw new PosternError(
     "protocol",
-    `Cannot take the catalogue "${name}": ${source} gives no clusters${left}, and ${before} are stored${why}`,
+    `Cannot update the catalogue "${name}": ${source} returns no clusters${left}, but ${before} are stored${why}`,
     {
       hint:
-        "check the tenant in the configuration and who is signed in; where they are all gone: postern update --allow-empty",
+        "check the tenant in the configuration and your account; if the list is really empty: postern update --allow-empty",
     },
   );
 }
 
 function movedNotes({ name, source }: Catalogue, old: Catalogue | undefined): string[] {
   if (!old || old.source === source) return [];
-  return [`catalogue ${name}: it was of ${old.source} before`];
+  return [`catalogue ${name}: its source was ${old.source} before`];
 }
 
-/** A failure that also tells what is still there. */
+/** Adds to a failure that the stored catalogue remains. */
 function failureOf(thrown: unknown, stored: string | undefined): PosternError {
   const error = asPosternError(thrown);
   if (stored === undefined) return error;
-  const kept = `the catalogue of ${stored} ago is kept`;
+  const kept = `postern keeps the catalogue of ${stored} ago`;
   return error.with({ hint: error.hint === undefined ? kept : `${error.hint}; ${kept}` });
 }
 
-/** What is of tomorrow was stored while the clock was wrong, and tells nothing. */
+/** A time in the future was stored under a wrong clock and does not count. */
 function isYounger(age: number, limit: number): boolean {
   return age > -60_000 && age < limit;
 }

@@ -5,14 +5,17 @@ import { errorInfo } from "../../control/mod.ts";
 import { elapsed, type EndpointTest } from "./tested_fleet.ts";
 
 export interface EndpointTestOptions {
-  /** How the endpoint is reached. */
+  /** Connects to the endpoint. */
   readonly dial: Dialer;
-  /** How long it may take to answer, in ms. */
+  /** Timeout of the request, in ms. */
   readonly limit: number;
   readonly signal: AbortSignal;
 }
 
-/** Asks one of a cluster's web addresses. Whatever answers is there, also when it says no; what only stands in is not. */
+/**
+ * Requests one of a cluster's web addresses. Any response of the server counts as success, even a refusal; an
+ * error of a proxy in front of it does not.
+ */
 export async function testEndpoint(
   world: Pick<World, "clock" | "files" | "network" | "places">,
   { known: { name }, endpoint }: { readonly known: KnownCluster; readonly endpoint: ClusterEndpoint },
@@ -27,15 +30,19 @@ export async function testEndpoint(
   const begun = clock.now();
   const shown = url.href.replace(/\/$/, "");
   try {
-    // As kubectl has it: what was believed at the first use is the authority of the API server only.
+    // As for kubectl, the authority trusted on first use applies to the API server only.
     const ca = endpoint.ca ?? (kind === "api" ? await trustedAuthority(world, url) : undefined);
     const client = new HttpClient({ clock, network, dial }, { timeout: limit, ca });
     const { status } = await client.ask({ url, method: "HEAD" }, { signal });
     const ms = elapsed(clock, begun);
     if (status < 500 || status === noSuchMethod) return { kind, name, url: shown, outcome: "ok", ms, status };
-    throw new PosternError("unreachable", `Cannot use ${shown}: what stands before it answers ${status}`, {
-      hint: "the cluster is reached, but the service behind this address does not run",
-    });
+    throw new PosternError(
+      "unreachable",
+      `Cannot reach ${shown}: a proxy in front of it returned ${status}`,
+      {
+        hint: "check the service in the cluster; the cluster itself is reachable",
+      },
+    );
   } catch (error) {
     signal.throwIfAborted();
     const ms = elapsed(clock, begun);
@@ -43,5 +50,5 @@ export async function testEndpoint(
   }
 }
 
-/** An answer of a server that works, and does not know HEAD. */
+/** The status of a working server that does not support HEAD. */
 const noSuchMethod = 501;

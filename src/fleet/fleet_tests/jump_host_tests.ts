@@ -6,12 +6,12 @@ import { elapsed, type JumpHostTest } from "./tested_fleet.ts";
 
 export interface JumpHostTestOptions {
   readonly clock: Clock;
-  /** How long it may take, in ms, besides what is configured for each host. */
+  /** Timeout in ms, in addition to the timeouts configured for each host. */
   readonly limit?: number | undefined;
   readonly signal: AbortSignal;
 }
 
-/** Signs in wherever a transport leads. */
+/** Signs in to all hosts of a transport. */
 export async function testJumpHost(
   { name, type, transport }: BuiltTransport,
   { clock, limit, signal }: JumpHostTestOptions,
@@ -19,7 +19,8 @@ export async function testJumpHost(
   const begun = { at: clock.now(), date: clock.date().getTime() };
   const connect = (signal: AbortSignal) => Promise.resolve(transport.connect?.({ signal }));
   const seconds = (limit ?? 0) / 1000;
-  const late = () => new PosternError("timeout", `Cannot connect "${name}": not done within ${seconds} s`);
+  const late = () =>
+    new PosternError("timeout", `Cannot connect the transport "${name}": not connected within ${seconds} s`);
   let failure: { readonly error: unknown } | undefined;
   try {
     if (limit === undefined) await connect(signal);
@@ -39,7 +40,10 @@ export async function testJumpHost(
   };
 }
 
-/** How long each host took, by the moment at which it was ready: another transport may have brought it there. */
+/**
+ * The duration of each host, from the times when they were ready; another transport may have connected some
+ * of them.
+ */
 function timesOf(hops: readonly HopStatus[], begun: number): JumpHostTest["hops"] {
   let before = begun;
   return hops.map(({ host, address, state, since }) => {

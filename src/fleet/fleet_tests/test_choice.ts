@@ -4,9 +4,9 @@ import { PosternError, targetOf } from "../../words/mod.ts";
 import type { BuiltTransport } from "../../transports/mod.ts";
 import { configuredRoute, hopsOf, type Plan } from "../../plan/mod.ts";
 
-/** Which tests are meant; all of them where nothing is said. */
+/** Selects tests; an empty choice selects all. */
 export interface TestWords {
-  /** Names of transports, hosts or clusters; one that fits none is a mistake. */
+  /** Names of transports, hosts or clusters; one without a match is an error. */
   readonly patterns: readonly string[];
   readonly exclude: readonly string[];
   /** Label selectors over the facts of clusters. */
@@ -18,7 +18,7 @@ export interface ChosenTests {
   readonly endpoints: readonly { readonly known: KnownCluster; readonly endpoint: ClusterEndpoint }[];
 }
 
-/** The jump hosts and clusters that are meant; with a cluster also the jump hosts on the way to it. */
+/** The selected jump hosts and clusters, with the jump hosts on the paths to those clusters. */
 export async function chosenTests(
   plan: Plan,
   clusters: readonly KnownCluster[],
@@ -56,11 +56,11 @@ function nothingCalled(pattern: string, jumpHosts: readonly BuiltTransport[]): P
   const more = jumpHosts.length > mostNamed ? ` and ${jumpHosts.length - mostNamed} more` : "";
   return new PosternError(
     "usage",
-    `Cannot test "${pattern}": no ssh transport, host or cluster has that name`,
+    `Cannot test "${pattern}": no ssh transport, host or cluster has this name`,
     {
       hint: known.length === 0
-        ? "the configuration has no ssh transport; postern clusters lists the clusters"
-        : `known transports are ${known.join(", ")}${more}; postern clusters lists the clusters`,
+        ? "list the clusters: postern clusters; the configuration has no ssh transport"
+        : `use one of the transports ${known.join(", ")}${more}, or list the clusters: postern clusters`,
     },
   );
 }

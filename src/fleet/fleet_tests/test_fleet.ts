@@ -12,34 +12,34 @@ import { type ChosenTests, chosenTests, type TestWords } from "./test_choice.ts"
 import type { FleetTest } from "./tested_fleet.ts";
 
 export interface TestOptions extends ConfigSource, TestWords {
-  /** How long each test may take, in ms; for a jump host besides what is configured for its hosts. */
+  /** Timeout of each test, in ms; for a jump host in addition to the timeouts of its hosts. */
   readonly limit?: number | undefined;
-  /** How many at once. */
+  /** Maximum number of concurrent tests. */
   readonly parallel: number;
-  /** The instance that a person has named; it has to run. */
+  /** The instance that the user named; it must be running. */
   readonly id?: string | undefined;
-  /** Leaves alone a door that runs. */
+  /** Ignores a running instance. */
   readonly isAlone: boolean;
   readonly log: Log;
 }
 
-/** The tests of a fleet, each as soon as it has ended. */
+/** The tests of a fleet; each result arrives when its test ends. */
 export interface TestRun {
-  /** The names of what is tested, in order. */
+  /** The names of the tested hosts and clusters, in order. */
   readonly names: readonly string[];
-  /** Whether the clusters are asked through the door that runs. */
+  /** Whether the tests reach clusters through the running instance. */
   readonly isThroughInstance: boolean;
-  /** What a person should know. */
+  /** Notes for the user. */
   readonly notes: readonly string[];
   readonly ended: AsyncIterable<{ readonly at: number; readonly test: FleetTest }>;
 }
 
-/** How long the address of a cluster may take to answer unless told, in ms: the hosts on the way have to be reached too. */
+/** The default timeout of a cluster's address, in ms; includes connecting to the jump hosts. */
 const usualLimit = 30_000;
 
 /**
- * Signs in to the jump hosts, with sessions of its own, and asks the web addresses of the clusters, through the door
- * that runs or through these sessions. `look` gets what comes of it; everything is closed when that has ended.
+ * Signs in to the jump hosts in separate sessions, and requests the web addresses of the clusters, through
+ * the running instance or through these sessions. `look` gets the results; all sessions close when it ends.
  */
 export async function testFleet(
   world: World,
@@ -72,12 +72,12 @@ export async function testFleet(
       ended: asTheyEnd(running),
     });
   } finally {
-    ending.abort(new DOMException("The test is over", "AbortError"));
+    ending.abort(new DOMException("The test has ended", "AbortError"));
     await Promise.allSettled(running);
   }
 }
 
-/** No catalogue is no mistake here: there may be jump hosts to try. */
+/** A missing catalogue is not an error, because there may be jump hosts to test. */
 async function fleetIfAny(
   world: World,
   source: ConfigSource,
@@ -117,7 +117,7 @@ function testsOf(
   ];
 }
 
-/** A way through the door that runs; undefined where none does, and none has been named. */
+/** A dialer through the running instance; undefined if none runs and the user named none. */
 async function throughInstance(
   world: World,
   { id, signal }: { readonly id: string | undefined; readonly signal: AbortSignal },
@@ -127,9 +127,9 @@ async function throughInstance(
     const { http, socks, proxyUrl = socks } = await client.env({ credentials: true, signal });
     const { listeners } = await client.status({ signal });
     const { listener } = listenerOf({ http, socks });
-    // By HTTP a door tells why it does not get somewhere; by SOCKS it has a number for that.
+    // Over HTTP the instance reports why a connection fails; SOCKS has only a code.
     const takesHttp = listeners.some(({ address, kind }) => address === listener && kind === "mixed");
-    return dialerThroughProxy(takesHttp ? http : proxyUrl, { name: "the door", world });
+    return dialerThroughProxy(takesHttp ? http : proxyUrl, { name: "instance", world });
   } catch (error) {
     const isMissing = isPosternError(error, "refused") && error.detail === "no_instance";
     if (!isMissing || id !== undefined) throw error;
@@ -137,13 +137,13 @@ async function throughInstance(
   }
 }
 
-/** Starts so many at once; each promise is that of the test in its place. */
+/** Runs a limited number of tasks at once; each promise belongs to the task at its index. */
 function startAll<T>(
   work: readonly (() => Promise<T>)[],
   { parallel, signal }: { readonly parallel: number; readonly signal: AbortSignal },
 ): readonly Promise<T>[] {
   const results = work.map(() => Promise.withResolvers<T>());
-  // Who looks hears of it, and may not look yet.
+  // The consumer handles a rejection, but may not have started yet.
   for (const { promise } of results) promise.catch(() => {});
   let next = 0;
   const worker = async () => {

@@ -2,24 +2,24 @@ import type { EndpointKind } from "../../clusters/mod.ts";
 import type { Clock } from "../../core/mod.ts";
 import type { ErrorInfo } from "../../control/mod.ts";
 
-/** How signing in wherever a transport leads went. */
+/** The result of connecting a transport. */
 export interface JumpHostTest {
   readonly kind: "jumphost";
-  /** The transport. */
+  /** The name of the transport. */
   readonly name: string;
   readonly type: string;
   readonly outcome: "ok" | "failed";
   readonly ms: number;
-  /** The hosts on the way, nearest first, and how long each of them took. */
+  /** The hosts on the path, nearest first, with the time that each needed. */
   readonly hops: readonly { readonly host: string; readonly address: string; readonly ms?: number }[];
   readonly error?: ErrorInfo;
 }
 
-/** How asking one of a cluster's web addresses went. */
+/** The result of requesting one of a cluster's web addresses. */
 export type EndpointTest =
   & {
     readonly kind: EndpointKind;
-    /** The cluster. */
+    /** The name of the cluster. */
     readonly name: string;
   }
   & (
@@ -28,24 +28,24 @@ export type EndpointTest =
     | { readonly outcome: "failed"; readonly url: string; readonly ms: number; readonly error: ErrorInfo }
   );
 
-/** What became of one test. */
+/** The result of one test. */
 export type FleetTest = JumpHostTest | EndpointTest;
 
-/** How many tests ended in which way. */
+/** The number of tests by outcome. */
 export interface TestCounts {
   readonly ok: number;
   readonly failed: number;
   readonly skipped: number;
 }
 
-/** Counts what became of tests. */
+/** Counts tests by outcome. */
 export function countsOf(tests: readonly FleetTest[]): TestCounts {
   const counts = { ok: 0, failed: 0, skipped: 0 };
   for (const { outcome } of tests) counts[outcome]++;
   return counts;
 }
 
-/** The ms since a moment, with one digit behind the point. */
+/** The ms since a time, with one decimal. */
 export function elapsed(clock: Clock, begun: number): number {
   return Math.round((clock.now() - begun) * 10) / 10;
 }

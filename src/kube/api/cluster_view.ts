@@ -1,58 +1,63 @@
 /**
- * What a dial needs to know of a cluster, held in memory by watches. Whatever is not asynchronous here answers from
- * memory at once, from what `ready` has waited for.
+ * The objects of a cluster that dials need, held in memory by watches. The synchronous methods answer from
+ * memory; call `ready` first.
  */
 export interface ClusterView extends AsyncDisposable {
   /**
-   * Waits until all of a namespace, or of the cluster (undefined), is held. The first call begins the watches; once
-   * held, it returns at once, also while a watch that broke is being resumed. Fails with the reason: `not_allowed`
-   * names the right that is missing. What failed is tried again by the next call, no sooner than its pause allows.
-   * Asking for many namespaces widens the watch to the whole cluster where the rights are there.
+   * Waits until postern holds all objects of a namespace, or of the cluster (undefined). The first call
+   * starts the watches. Later calls return at once, even while a broken watch resumes. Fails with the reason:
+   * `not_allowed` names the missing right. The next call retries a failure, but not before its pause has
+   * passed. If callers ask for many namespaces and the rights allow it, the watch widens to the whole
+   * cluster.
    */
   ready(namespace: string | undefined, options: { readonly signal: AbortSignal }): Promise<void>;
   /** Whether `ready` would return at once. */
   isReady(namespace: string | undefined): boolean;
-  /** A Service of what is held. */
+  /** A Service among the objects in memory. */
   service(namespace: string, name: string): ServiceRecord | undefined;
-  /** The Service with this cluster address, of either family in any spelling, among what is held. */
+  /** The Service in memory with this cluster IP, of either family and in any spelling. */
   byClusterIp(ip: string): ServiceRecord | undefined;
-  /** The slices of a Service: pod and port must be taken from the same one. */
+  /** The EndpointSlices of a Service. Take pod and port from the same slice. */
   endpoints(namespace: string, service: string): readonly SliceRecord[];
-  /** The Services that are held, of one namespace or of all, for tables, lists and completion. */
+  /** The Services in memory, of one namespace or of all, for tables, lists and completion. */
   services(namespace?: string): Iterable<ServiceRecord>;
-  /** One pod, read from the server; the answer, also that there is none, is kept for 5 s unless `isFresh` is asked. */
+  /**
+   * Reads one pod from the API server. The answer, including "not found", is kept for 5 s unless `isFresh` is
+   * set.
+   */
   podByName(
     namespace: string,
     name: string,
     options: { readonly signal: AbortSignal; readonly isFresh?: boolean },
   ): Promise<PodRecord | undefined>;
   /**
-   * The living pods with an address, kept like `podByName`. Where the right for the whole cluster is missing, those of
-   * `namespaces` and of the held ones; when even that is not allowed, `not_allowed` names the right.
+   * Reads the running pods with an address; answers are kept as for `podByName`. Without the right to list pods in the
+   * whole cluster, it reads those of `namespaces` and of the watched namespaces. If even that is forbidden,
+   * `not_allowed` names the right.
    */
   podByIp(
     ip: string,
     options: { readonly signal: AbortSignal; readonly namespaces?: readonly string[] },
   ): Promise<readonly PodRecord[]>;
-  /** A dial met something else than what was held: forgets what is kept of pods. */
+  /** Drops the pods in memory, because a dial found something different. */
   forgetPods(): void;
-  /** We have slept, or the network has changed: watches are resumed on new connections. */
+  /** Resumes the watches on new connections, after the machine slept or the network changed. */
   check(): void;
-  /** Calls `changed` after events that changed Services or endpoints, gathered for a moment. */
+  /** Calls `changed` after Services or endpoints changed; events that arrive together cause one call. */
   onChange(changed: () => void): Disposable;
   status(): ClusterViewStatus;
 }
 
-/** What is kept of a Service. */
+/** The fields of a Service that postern keeps. */
 export interface ServiceRecord {
   readonly namespace: string;
   readonly name: string;
   readonly type: "ClusterIP" | "NodePort" | "LoadBalancer" | "ExternalName";
-  /** Normal forms; empty for a headless Service and an ExternalName. */
+  /** Addresses in canonical form; empty for a headless Service and an ExternalName. */
   readonly clusterIps: readonly string[];
   /** `clusterIP: None`. */
   readonly isHeadless: boolean;
-  /** One without a selector has the endpoints that somebody wrote, and those may be no pods. */
+  /** A Service without a selector has endpoints that an operator wrote; they need not be pods. */
   readonly hasSelector: boolean;
   readonly publishesNotReady: boolean;
   readonly externalName?: string | undefined;
@@ -60,7 +65,7 @@ export interface ServiceRecord {
 }
 
 export interface ServicePortRecord {
-  /** May be empty where there is one port only. */
+  /** May be empty if the Service has only one port. */
   readonly name: string;
   readonly protocol: "TCP" | "UDP" | "SCTP";
   readonly port: number;
@@ -68,7 +73,7 @@ export interface ServicePortRecord {
   readonly targetPort: number | string;
 }
 
-/** What is kept of an EndpointSlice. */
+/** The fields of an EndpointSlice that postern keeps. */
 export interface SliceRecord {
   readonly addressType: "IPv4" | "IPv6" | "FQDN";
   readonly ports: readonly SlicePortRecord[];
@@ -76,7 +81,7 @@ export interface SliceRecord {
 }
 
 export interface SlicePortRecord {
-  /** The name of the Service's port that it belongs to. */
+  /** The name of the matching port of the Service. */
   readonly name: string;
   readonly protocol: "TCP" | "UDP" | "SCTP";
   /** Absent means all ports. */
@@ -84,19 +89,19 @@ export interface SlicePortRecord {
 }
 
 export interface EndpointRecord {
-  /** All are the same endpoint; the first is meant. */
+  /** Equivalent addresses of one endpoint; use the first. */
   readonly addresses: readonly string[];
-  /** `ready` of its conditions; unknown counts as ready. */
+  /** The condition `ready`; a missing condition counts as ready. */
   readonly isReady: boolean;
   readonly isServing: boolean;
   readonly isTerminating: boolean;
-  /** The name of the pod behind it, in the Service's namespace. */
+  /** The pod of this endpoint, in the Service's namespace. */
   readonly pod?: string | undefined;
-  /** The first label of its own name below a headless Service. */
+  /** The first label of the endpoint's name below a headless Service. */
   readonly hostname?: string | undefined;
 }
 
-/** What is kept of a pod. */
+/** The fields of a pod that postern keeps. */
 export interface PodRecord {
   readonly namespace: string;
   readonly name: string;
@@ -108,23 +113,23 @@ export interface PodRecord {
   readonly ports: readonly { readonly name: string; readonly protocol: string; readonly port: number }[];
 }
 
-/** What `status` and `doctor` show of the watches. */
+/** The state of the watches, for `status` and `doctor`. */
 export interface ClusterViewStatus {
-  /** `*` is the whole cluster. */
+  /** `*` means the whole cluster. */
   readonly watches: readonly WatchStatus[];
 }
 
 export interface WatchStatus {
   readonly namespace: string;
-  /** The plural of its kind: `services`, `endpointslices`. */
+  /** The plural of the kind: `services`, `endpointslices`. */
   readonly resource: string;
-  /** `resuming`: what is held may be out of date since `since`. */
+  /** `resuming`: the objects may be out of date since `since`. */
   readonly state: "starting" | "watching" | "resuming" | "failing";
-  /** In RFC 3339. */
+  /** An RFC 3339 time. */
   readonly since: string;
   readonly objects: number;
   readonly resourceVersion?: string;
-  /** How often it was begun again from a list. */
+  /** How often the watch restarted with a list. */
   readonly relists: number;
   readonly lastError?: string;
 }

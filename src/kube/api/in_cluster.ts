@@ -2,10 +2,13 @@ import type { Files, Process } from "../../world/mod.ts";
 import { formatTarget, PosternError } from "../../words/mod.ts";
 import type { KubeContext } from "./kube_context.ts";
 
-/** Where the kubelet mounts what a pod signs in with. */
+/** Where the kubelet mounts the token and the certificate authority of a pod's service account. */
 const account = "/var/run/secrets/kubernetes.io/serviceaccount";
 
-/** The cluster that we run in, as a pod of it: by its own service account, whose token is read again as it rotates. */
+/**
+ * The cluster in which this process runs as a pod. Signs in with the pod's service account and rereads its
+ * token when it rotates.
+ */
 export async function inClusterContext(
   { files, process }: {
     readonly files: Pick<Files, "readTextIfThere">;
@@ -16,8 +19,8 @@ export async function inClusterContext(
   const read = (name: string) => files.readTextIfThere(`${account}/${name}`, { limit: 1024 * 1024 });
   const server = host && port ? URL.parse(`https://${formatTarget({ host, port: Number(port) })}`) : null;
   if (!server || await read("token") === undefined) {
-    throw new PosternError("config", "Cannot tell which cluster is meant: this is no pod of one", {
-      hint: "give --kubeconfig FILE",
+    throw new PosternError("config", "Cannot choose a cluster: this process does not run in a pod", {
+      hint: "name a kubeconfig: --kubeconfig FILE",
     });
   }
   const namespace = (await read("namespace"))?.trim();

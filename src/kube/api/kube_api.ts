@@ -2,62 +2,65 @@ import type { Conn } from "../../core/mod.ts";
 import type { Fields } from "../../wire/mod.ts";
 
 /**
- * One cluster's API server. Every connection of it is made by the dialer it was given, every wait has a deadline
- * besides the caller's signal, and a refused sign-in (401) is tried once more with fresh credentials before anybody
- * hears of it.
+ * One cluster's API server. It connects only through the dialer it was given, and every wait has a deadline
+ * in addition to the caller's signal. After a 401 it retries once with fresh credentials before the caller
+ * sees the refusal.
  */
 export interface KubeApi extends AsyncDisposable {
-  /** How messages name it: the context of the kubeconfig. */
+  /** The context of the kubeconfig, as messages name it. */
   readonly name: string;
-  /** The whole answer, whatever its status: 429 and 5xx of a GET have been tried again by then. */
+  /** Returns the whole response, whatever its status, after retrying a GET that got 429 or 5xx. */
   request(request: KubeRequest, options: { readonly signal: AbortSignal }): Promise<KubeAnswer>;
-  /** The object of an answer of 2xx; any other is an error that names the cluster and, where it is 403, the right. */
+  /**
+   * Returns the object of a 2xx response. Any other status is an error that names the cluster and, for 403,
+   * the missing right.
+   */
   json(request: KubeRequest, options: { readonly signal: AbortSignal }): Promise<unknown>;
-  /** An answer that goes on for long, on a connection of its own: a watch. It is the caller's to end. */
+  /** Opens a long-running response, such as a watch, on a separate connection. The caller must close it. */
   stream(request: KubeStreamRequest, options: { readonly signal: AbortSignal }): Promise<KubeStream>;
-  /** Asks for another protocol on a connection of its own, which is the caller's from a 101 on. */
+  /** Requests a protocol upgrade on a separate connection. After a 101 the caller owns that connection. */
   upgrade(request: KubeRequest, options: { readonly signal: AbortSignal }): Promise<KubeUpgrade>;
-  /** The server's version, asked for once; undefined where it does not tell. */
+  /** The server's version, requested once; undefined if the server does not report it. */
   askVersion(options: { readonly signal: AbortSignal }): Promise<string | undefined>;
   /**
-   * A person wants something of this cluster: a credential plugin that failed may run again at the next request. A
-   * failure of the last 10 s stays, so that many connections in a row open one window; with `atOnce` none stays.
-   * Background work never calls this.
+   * Allows a failed credential plugin to run again at the next request, because a person wants to use this
+   * cluster. A failure younger than 10 s still counts, so that many connections in a row open only one
+   * browser window; `atOnce` ignores even that one. Background work never calls this.
    */
   allowSignIn(options?: { readonly atOnce?: boolean }): void;
-  /** We have slept, or the network has changed: what is idle may be dead, and is dropped. */
+  /** Drops idle connections, which may be dead after the machine slept or the network changed. */
   check(): void;
   status(): KubeApiStatus;
 }
 
 export interface KubeRequest {
-  /** GET unless told. */
+  /** Default: GET. */
   readonly method?: string;
-  /** From the root of the API server, encoded, with its query: `/api/v1/namespaces/a/pods/b?…`. */
+  /** Encoded, from the root of the API server, with its query: `/api/v1/namespaces/a/pods/b?…`. */
   readonly path: string;
-  /** Besides Host, User-Agent, Authorization and what impersonation needs. */
+  /** In addition to Host, User-Agent, Authorization and the impersonation headers. */
   readonly fields?: Iterable<readonly [name: string, value: string]>;
   /** Sent as JSON. */
   readonly body?: unknown;
-  /** The most bytes of the answer; 16 MiB unless told. */
+  /** Maximum size of the response in bytes; default: 16 MiB. */
   readonly limit?: number;
-  /** For the whole exchange, in ms; 20 s unless told. */
+  /** Timeout of the whole exchange in ms; default: 20 s. */
   readonly timeout?: number;
 }
 
 export interface KubeStreamRequest extends Omit<KubeRequest, "limit" | "timeout"> {
-  /** How long nothing may come before a read fails with `timeout`, in ms. */
+  /** How long the server may send nothing before a read fails with `timeout`, in ms. */
   readonly silence: number;
 }
 
-/** A long answer of 2xx, or one that is not; then `text` is the begin of what the server says of it. */
+/** A long 2xx response, or any other response with the beginning of its body in `text`. */
 export type KubeStream =
   & AsyncDisposable
   & ({
     readonly status: number;
     readonly fields: Fields;
     readonly text?: undefined;
-    /** The next bytes, which are valid until the next call; undefined at the end. */
+    /** The next bytes, valid until the next call; undefined at the end. */
     read(): Promise<Uint8Array<ArrayBuffer> | undefined>;
   } | {
     readonly status: number;
@@ -72,26 +75,29 @@ export interface KubeAnswer {
   readonly body: Uint8Array<ArrayBuffer>;
 }
 
-/** What became of a request for another protocol. */
+/** The response to an upgrade request. */
 export type KubeUpgrade =
-  /** 101: the connection speaks that protocol; what came early is read first. */
+  /** 101: the connection now speaks the new protocol and starts with the bytes that arrived early. */
   | { readonly status: 101; readonly fields: Fields; readonly conn: Conn }
-  /** Anything else; `text` is the begin of what the server says of it. */
+  /** Any other status; `text` is the beginning of the body. */
   | { readonly status: number; readonly fields: Fields; readonly conn?: undefined; readonly text: string };
 
-/** What `status` and `doctor` show of an API server. */
+/** The state of an API server's connections, for `status` and `doctor`. */
 export interface KubeApiStatus {
-  /** Where it is: `127.0.0.1:6443`. */
+  /** Host and port: `127.0.0.1:6443`. */
   readonly server: string;
-  /** `v1.35.4`, once it was asked. */
+  /** `v1.35.4`; absent until the server has reported it. */
   readonly version?: string;
-  /** Answered so far, of any status. */
+  /** Responses so far, of any status. */
   readonly requests: number;
-  /** Connections to it now: idle ones, and those of requests and watches; whoever upgraded one counts it. */
+  /**
+   * Current connections: idle ones, and those of requests and watches. Upgraded connections are counted by
+   * their owner.
+   */
   readonly connections: number;
-  /** Why the last request that failed did; absent after one that did not. */
+  /** The error of the last request; absent if that request succeeded. */
   readonly lastError?: string;
   readonly hint?: string;
-  /** The credential plugin that runs now: every request waits for it. */
+  /** The credential plugin that is running; every request waits for it. */
   readonly signingInWith?: string;
 }

@@ -17,16 +17,16 @@ import { serverLabel } from "./kube_opening.ts";
 import { retryDelay } from "./kube_retry.ts";
 
 export interface KubeClientParts extends KubeExchangeParts {
-  /** Asks for the server's version by itself, once it has answered anything. */
+  /** Requests the server's version after the first response. */
   readonly asksVersion?: boolean;
-  /** From 0 to below 1, for pauses that differ; `Math.random` unless told. */
+  /** Returns a number from 0 to below 1, for jitter in pauses; default: `Math.random`. */
   readonly random?: () => number;
 }
 
-/** For one exchange, in ms. */
+/** Timeout of one exchange, in ms. */
 const usualTimeout = 20_000;
 const usualLimit = 16 * 1024 * 1024;
-/** The most bytes of a refusal that are read. */
+/** Maximum number of bytes read of a refusal. */
 const refusalLimit = 64 * 1024;
 
 /** The API server of a context, over HTTP/1.1. */
@@ -82,7 +82,7 @@ export class KubeClient implements KubeApi {
       return { status, fields, text: new TextDecoder().decode(body), [Symbol.asyncDispose]: async () => {} };
     }
     const error = () =>
-      new PosternError("timeout", `Cannot read on from ${this.#label}: nothing came for ${silence / 1000} s`);
+      new PosternError("timeout", `Cannot read from ${this.#label}: no data for ${silence / 1000} s`);
     let isRead = false;
     const next = connection.pieces(head, method);
     const read = async () => {
@@ -141,7 +141,7 @@ export class KubeClient implements KubeApi {
       if (status === 200) this.#version = versionIn(new TextDecoder().decode(body));
     } catch (error) {
       signal.throwIfAborted();
-      // It is only shown, and what keeps it from telling has been noted.
+      // The version is only displayed, and the exchange has recorded this failure.
       if (!(error instanceof PosternError)) throw error;
     }
     return this.#version;
@@ -156,7 +156,7 @@ export class KubeClient implements KubeApi {
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
-    this.#ended.abort(new DOMException("The cluster was given up", "AbortError"));
+    this.#ended.abort(new DOMException("The cluster was closed", "AbortError"));
     await this.#tasks[Symbol.asyncDispose]();
     await this.#exchange[Symbol.asyncDispose]();
   }
@@ -165,7 +165,9 @@ export class KubeClient implements KubeApi {
     return serverLabel(this.name);
   }
 
-  /** One attempt at a whole answer, and how long to wait for the next one where that is worth it. */
+  /**
+   * Makes one attempt to get a whole response; also returns the delay before a retry, if a retry is worth it.
+   */
   async #whole(
     request: KubeRequest,
     attempt: number,
@@ -190,7 +192,7 @@ export class KubeClient implements KubeApi {
     return answered;
   }
 
-  /** The whole body, and what becomes of the connection. */
+  /** Reads the whole body, then returns or drops the connection. */
   async #body(
     answered: Answered,
     { method, limit, signal }: { method: string; limit: number; signal: AbortSignal },
@@ -211,7 +213,7 @@ export class KubeClient implements KubeApi {
     return retryDelay({ status, retryAfter: fields.get("retry-after"), attempt, random });
   }
 
-  /** Ends what takes too long, and what a caller or the end of the cluster gives up. */
+  /** Ends the work at its timeout, and when the caller or the client is aborted. */
   async #within<T>(
     { timeout: ms = usualTimeout }: { readonly timeout?: number },
     signal: AbortSignal,
@@ -234,18 +236,18 @@ export class KubeClient implements KubeApi {
     if (signingInWith !== undefined) {
       return new PosternError(
         "timeout",
-        `Cannot sign in to the cluster "${this.name}": the credential plugin "${signingInWith}" still runs after ${seconds} s`,
+        `Cannot sign in to the cluster "${this.name}": the credential plugin "${signingInWith}" is still running after ${seconds} s`,
         { hint: "finish the sign-in, then connect again" },
       );
     }
     return new PosternError(
       "timeout",
       `Cannot reach ${this.#label} (${formatTarget(this.#target)}): no answer within ${seconds} s`,
-      { hint: "check that it is reachable from here, through what its transport's via names" },
+      { hint: "check that the API server is reachable through the via of its transport" },
     );
   }
 
-  /** A signal that also ends with the cluster. */
+  /** Runs `work` with a signal that also aborts when the client is disposed. */
   async #joined<T>(signal: AbortSignal, work: (signal: AbortSignal) => Promise<T>): Promise<T> {
     signal.throwIfAborted();
     const own = new AbortController();

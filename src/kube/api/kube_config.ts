@@ -3,30 +3,31 @@ import { directoryOf, type Files } from "../../world/mod.ts";
 import { PosternError } from "../../words/mod.ts";
 import { contextOf, type KubeContext } from "./kube_context.ts";
 
-/** An entry of a kubeconfig's list, and the directory that its relative paths begin at. */
+/** An entry of a list in a kubeconfig, and the directory that its relative paths start from. */
 export interface KubeEntry {
   readonly value: Readonly<Record<string, unknown>>;
   readonly directory: string;
 }
 
-/** What one kubeconfig says, or several together. */
+/** One kubeconfig, or several merged ones. */
 export interface KubeConfig {
   /** In the order of the files. */
   readonly contextNames: readonly string[];
   readonly currentContext: string | undefined;
-  /** A context with all that it names; what is wrong with it is `config`. */
+  /** Resolves a context with its cluster and user; throws `config` if one of them is invalid. */
   context(name: string): KubeContext;
 }
 
-/** The most bytes of a kubeconfig. */
+/** Maximum size of a kubeconfig in bytes. */
 const longest = 16 * 1024 * 1024;
 
 type ListName = "contexts" | "clusters" | "users";
 type Lists = Readonly<Record<ListName, Map<string, KubeEntry>>>;
 
 /**
- * Reads kubeconfigs as kubectl merges them: of equal names the first one counts, a file of several that is missing
- * counts as empty unless all are, and relative paths are relative to the file that they stand in. What nobody names is not checked.
+ * Reads kubeconfigs and merges them as kubectl does. Of entries with equal names the first wins. A missing
+ * file counts as empty unless all are missing. Relative paths start from the directory of their file. Only
+ * entries that are used are checked.
  */
 export async function readKubeConfig(files: Files, paths: readonly string[]): Promise<KubeConfig> {
   const lists: Lists = { contexts: new Map(), clusters: new Map(), users: new Map() };
@@ -46,7 +47,7 @@ export async function readKubeConfig(files: Files, paths: readonly string[]): Pr
   }
   if (!isThere) {
     throw new PosternError("config", `Cannot read the kubeconfigs ${where}: none of them exists`, {
-      hint: "correct KUBECONFIG, or name one: --kubeconfig FILE",
+      hint: "correct KUBECONFIG, or name an existing file: --kubeconfig FILE",
     });
   }
   return {
@@ -56,7 +57,7 @@ export async function readKubeConfig(files: Files, paths: readonly string[]): Pr
   };
 }
 
-/** The lists, and how messages name the files that they come from. */
+/** The merged lists, and the file names for messages. */
 export interface KubeLists {
   readonly lists: Lists;
   readonly where: string;
@@ -70,12 +71,12 @@ async function mappingIn(text: string, path: string): Promise<Readonly<Record<st
 }
 
 async function parsed(text: string, path: string): Promise<unknown> {
-  // Most of what programs write is JSON or small; the reader of YAML is loaded for the rest.
+  // Most kubeconfigs that programs write are JSON or small; the YAML parser is loaded only for the others.
   if (/^\s*\{/.test(text)) {
     try {
       return JSON.parse(text);
     } catch {
-      // A flow mapping of YAML begins like that too.
+      // A YAML flow mapping also begins with a brace.
     }
   }
   const { yamlValue } = await import("./kube_yaml.ts");
@@ -84,7 +85,7 @@ async function parsed(text: string, path: string): Promise<unknown> {
   return read.value;
 }
 
-/** `singular` of each list is the key that its entries have besides `name`. */
+/** The key that holds the value of an entry in each list, next to `name`. */
 const singular: Readonly<Record<ListName, string>> = {
   contexts: "context",
   clusters: "cluster",
@@ -95,7 +96,7 @@ function collect(into: Map<string, KubeEntry>, list: unknown, name: ListName, pa
   if (list === null || list === undefined) return;
   if (!Array.isArray(list)) throw unusable(path, `its ${name} are not a list`);
   for (const entry of list) {
-    // kubectl does not mind either: what has no name nobody can mean.
+    // kubectl also ignores entries without a name, because no context can refer to them.
     if ((isMapping(entry) ? entry["name"] ?? null : entry) === null) continue;
     if (!isMapping(entry) || typeof entry["name"] !== "string") {
       throw unusable(path, `one of its ${name} has no name`);
@@ -112,6 +113,6 @@ function nonEmpty(value: unknown): string | undefined {
 
 function unusable(path: string, why: string): PosternError {
   return new PosternError("config", `Cannot use the kubeconfig "${path}": ${why}`, {
-    hint: "correct it: kubectl config view --kubeconfig FILE names the place",
+    hint: "correct it; to find the place, run: kubectl config view --kubeconfig FILE",
   });
 }

@@ -12,29 +12,32 @@ export interface CredentialParts {
   readonly clock: Clock;
   readonly files: Pick<Files, "readText">;
   readonly process: Pick<Process, "run">;
-  /** The user as the kubeconfig has it now: whoever signs in again by hand writes it there. */
+  /** Reads the user from the kubeconfig again, because a manual sign-in may have changed it. */
   readonly reread?: () => Promise<KubeUser>;
-  /** Runs a credential plugin that failed again at the next request: for programs that no person waits for. */
+  /** Reruns a failed credential plugin at the next request, for programs without a user at the terminal. */
   readonly isUnattended?: boolean;
 }
 
-/** What a connection and a request show of who we are. */
+/** The credentials that a connection and its requests present. */
 export interface Credentials {
-  /** Authorization, and what impersonation needs. */
+  /** The Authorization and impersonation headers. */
   readonly fields: readonly (readonly [name: string, value: string])[];
-  /** For TLS; PEM. */
+  /** The client certificate for TLS, in PEM. */
   readonly certificate?: { readonly cert: string; readonly key: string };
-  /** Tells the certificates of one time from those of another: connections made with others are of no use. */
+  /** Changes with the client certificate; connections made with another certificate must not be reused. */
   readonly identity: string;
-  /** What a credential plugin gave, where that is who we are. */
+  /** The output of the credential plugin, if it provided the credentials. */
   readonly plugin?: PluginCredentials | undefined;
 }
 
-/** How long what a file says is taken for true, in ms. */
+/** How long a file's content is used before it is read again, in ms. */
 const fresh = 10_000;
 const longest = 1024 * 1024;
 
-/** Who a context of a kubeconfig signs in as, now: files are read again, and a plugin signs in once for all requests. */
+/**
+ * The current credentials of a context. Rereads files, and signs in with a plugin once for all waiting
+ * requests.
+ */
 export class KubeCredentials implements Disposable {
   readonly #context: KubeContext;
   #user: KubeUser;
@@ -50,17 +53,17 @@ export class KubeCredentials implements Disposable {
     this.#signIn = new PluginSignIn({ clock, isUnattended, run: (options) => this.#runPlugin(options) });
   }
 
-  /** The credential plugin that runs now. */
+  /** The credential plugin that is running. */
   get signingInWith(): string | undefined {
     return this.#signIn.isRunning ? this.#user.exec?.command : undefined;
   }
 
   async current({ signal }: { readonly signal: AbortSignal }): Promise<Credentials> {
-    // As kubectl: nothing is shown where anybody on the way could read it.
+    // Like kubectl, send no credentials over an unencrypted connection.
     if (!mayHaveCredentials(this.#context.cluster.server)) return { fields: [], identity: "" };
     const user = this.#user;
     const token = await this.#token(user);
-    // As kubectl: a plugin is asked where nothing else says who we are.
+    // Like kubectl, run the plugin only if the user has no other credentials.
     const isKnown = token !== undefined || user.username !== undefined || user.certificate !== undefined;
     const plugin = user.exec && !isKnown ? await this.#signIn.credentials({ signal }) : undefined;
     const cert = plugin?.certificate ?? await this.#pem(user.certificate);
@@ -77,14 +80,14 @@ export class KubeCredentials implements Disposable {
     };
   }
 
-  /** The server knows who showed this. */
+  /** Records that the server accepted these credentials. */
   accepted({ plugin }: Credentials): void {
     if (plugin) this.#signIn.accept(plugin);
   }
 
   /**
-   * The server refuses what it was shown: forgets all that may have changed since; whether anything may have. What a
-   * plugin gave and the server never accepted is `auth`: the sign-in has failed.
+   * Handles a 401: drops everything that may have changed and returns whether a retry makes sense. Throws
+   * `auth` if the credentials came from a plugin and the server never accepted them: that sign-in failed.
    */
   async renew({ plugin }: Credentials, { signal }: { readonly signal: AbortSignal }): Promise<boolean> {
     this.#files.clear();
@@ -100,17 +103,17 @@ export class KubeCredentials implements Disposable {
     return exec !== undefined || tokenFile !== undefined || hasFiles;
   }
 
-  /** A credential plugin that failed may run again, unless it has just failed; `atOnce` also then. */
+  /** Allows a failed credential plugin to run again, unless it failed just now; with `atOnce` even then. */
   allowSignIn(options?: { readonly atOnce?: boolean }): void {
     this.#signIn.allow(options);
   }
 
-  /** The cluster's certificate authority. */
+  /** The certificate authority of the cluster. */
   ca(): Promise<string | undefined> {
     return this.#pem(this.#context.cluster.ca);
   }
 
-  /** Ends a plugin that runs. */
+  /** Stops a running plugin. */
   [Symbol.dispose](): void {
     this.#signIn[Symbol.dispose]();
   }
@@ -128,12 +131,15 @@ export class KubeCredentials implements Disposable {
     const plugin = `the credential plugin "${this.#user.exec?.command ?? ""}"`;
     return new PosternError(
       "auth",
-      `Cannot sign in to the cluster "${name}": its API server answers 401 to what ${plugin} gave`,
-      { detail: "sign_in", hint: `see who the plugin signs in as: kubectl --context ${name} auth whoami` },
+      `Cannot sign in to the cluster "${name}": its API server rejects the credentials of ${plugin} with 401`,
+      {
+        detail: "sign_in",
+        hint: `show the user that the plugin signs in: kubectl --context ${name} auth whoami`,
+      },
     );
   }
 
-  /** As kubectl: the file goes before the token beside it, which counts where there is nothing to be read. */
+  /** Like kubectl, prefers the token file to `token`, which is used only if the file is unreadable. */
   async #token({ token, tokenFile }: KubeUser): Promise<string | undefined> {
     if (tokenFile === undefined) return token;
     try {
@@ -147,8 +153,8 @@ export class KubeCredentials implements Disposable {
   async #tokenIn(path: string): Promise<string> {
     const token = (await this.#file(path, isToken)).trim();
     if (isToken(token)) return token;
-    throw new PosternError("config", `Cannot sign in with the token in "${path}": it is not one word`, {
-      hint: "write the token into it, and nothing else",
+    throw new PosternError("config", `Cannot sign in with the token in "${path}": it is not a single word`, {
+      hint: "write only the token into this file",
     });
   }
 
@@ -167,7 +173,7 @@ export class KubeCredentials implements Disposable {
       else if (known) return known.text;
       return text;
     } catch (error) {
-      // It is being replaced, perhaps: what it said last may still be good.
+      // The file may be in the middle of a replacement; its last content may still be valid.
       if (known) return known.text;
       throw error;
     }
@@ -187,7 +193,9 @@ function authorizationOf(
   return encodeBasic({ user: username, password });
 }
 
-/** As the API server reads them: the key of an extra is percent-encoded, what is not Latin stays as UTF-8. */
+/**
+ * The headers as the API server parses them: keys of `extra` percent-encoded, values beyond Latin-1 as UTF-8.
+ */
 function impersonationFields(as: Impersonation | undefined): (readonly [string, string])[] {
   if (!as) return [];
   const value = (text: string) => String.fromCharCode(...new TextEncoder().encode(text));

@@ -11,28 +11,28 @@ import { requestBytes } from "./kube_request_bytes.ts";
 
 export interface KubeExchangeParts extends CredentialParts {
   readonly network: Pick<Network, "secure">;
-  /** How its connections are made: straight, through `via`, or through the cluster's proxy. */
+  /** Opens the connections: directly, through `via`, or through the cluster's proxy. */
   readonly dial: Dialer;
-  /** How many requests may run at once; 4 unless told. */
+  /** Maximum number of concurrent requests; default: 4. */
   readonly most?: number | undefined;
 }
 
-/** An answer of which the head has come. Its connection is the caller's, to be given back or let go. */
+/** A response whose head has arrived. The caller must give its connection back or drop it. */
 export interface Answered {
   readonly connection: HttpConnection;
   readonly head: ResponseHead;
 }
 
-/** Requests to one API server and the begin of their answers: who signs in, and on which connection. */
+/** Sends requests to one API server and reads the response heads; chooses credentials and connections. */
 export class KubeExchange implements AsyncDisposable {
   readonly #context: KubeContext;
   readonly #credentials: KubeCredentials;
   readonly #pool: HttpPool;
   readonly #open: (credentials: Credentials, signal: AbortSignal) => Promise<HttpConnection>;
-  /** Connections that are not idle. */
+  /** Connections that are in use. */
   readonly #busy = new Set<HttpConnection>();
   #requests = 0;
-  /** Why the last request that failed did. */
+  /** The error of the last request, if it failed. */
   failure: unknown;
 
   constructor(context: KubeContext, parts: KubeExchangeParts) {
@@ -48,12 +48,12 @@ export class KubeExchange implements AsyncDisposable {
     };
   }
 
-  /** Answered so far. */
+  /** Responses so far. */
   get requests(): number {
     return this.#requests;
   }
 
-  /** The credential plugin that runs now. */
+  /** The credential plugin that is running. */
   get signingInWith(): string | undefined {
     return this.#credentials.signingInWith;
   }
@@ -62,12 +62,12 @@ export class KubeExchange implements AsyncDisposable {
     return this.#busy.size + this.#pool.idle;
   }
 
-  /** A place among the requests that may run at once. */
+  /** Reserves one of the concurrent requests. */
   place(options: { readonly signal: AbortSignal }): Promise<Disposable> {
     return this.#pool.place(options);
   }
 
-  /** A connection that had died while it was idle, and a sign-in that is refused, are tried once more each. */
+  /** Sends a request. Retries once each after a stale idle connection and after a refused sign-in. */
   async ask(request: KubeRequest, { signal }: { readonly signal: AbortSignal }): Promise<Answered> {
     let isFresh = false;
     let isRenewed = false;
@@ -95,14 +95,14 @@ export class KubeExchange implements AsyncDisposable {
         connection.abort(error);
         signal.throwIfAborted();
         const isStale = connection.wasUsed && !connection.isAnswered && !isFresh;
-        // What was not answered may have been done; only what changes nothing is asked again.
+        // A request without a response may have taken effect, so only a GET is sent again.
         if (!isStale || (request.method ?? "GET") !== "GET") throw error;
         isFresh = true;
       }
     }
   }
 
-  /** The answer was read to its end: the connection may carry another request, if the server lets it. */
+  /** Returns a connection whose response was read to its end; it is reused if the server allows it. */
   async giveBack({ connection, head }: Answered): Promise<void> {
     if (!connection.canGoOn(head)) return await this.drop(connection);
     this.letGo(connection);
@@ -114,7 +114,7 @@ export class KubeExchange implements AsyncDisposable {
     await connection[Symbol.asyncDispose]();
   }
 
-  /** The connection is somebody else's from here on. */
+  /** Stops tracking a connection that now belongs to the caller. */
   letGo(connection: HttpConnection): void {
     this.#busy.delete(connection);
   }
@@ -128,7 +128,7 @@ export class KubeExchange implements AsyncDisposable {
     this.#credentials.allowSignIn(options);
   }
 
-  /** Drops what is idle. */
+  /** Drops idle connections. */
   clear(): void {
     this.#pool.clear();
   }

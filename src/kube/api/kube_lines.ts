@@ -1,10 +1,10 @@
 import { jsonIn } from "../../core/mod.ts";
 import { PosternError } from "../../words/mod.ts";
 
-/** The most characters of one line: etcd takes no object that comes near it. */
+/** Maximum number of characters in one line; etcd's limit for objects is far below. */
 const longest = 8 * 1024 * 1024;
 
-/** Puts together the lines of a watch, one JSON value each, from pieces that may end anywhere. */
+/** Assembles the lines of a watch, one JSON value each, from chunks that may end anywhere. */
 export class KubeLines {
   readonly #decoder = new TextDecoder();
   readonly #limit: number;
@@ -14,7 +14,10 @@ export class KubeLines {
     this.#limit = limit;
   }
 
-  /** The values of the lines that these bytes complete; a line that is no JSON, or too long, is `protocol`. */
+  /**
+   * Returns the values of the lines that these bytes complete; throws `protocol` for invalid JSON and for
+   * lines that are too long.
+   */
   push(bytes: Uint8Array<ArrayBuffer>): unknown[] {
     const text = this.#decoder.decode(bytes, { stream: true });
     const values: unknown[] = [];

@@ -13,40 +13,43 @@ export interface ObjectKind {
   readonly resource: string;
 }
 
-/** An object as the API has it. */
+/** An object as the API returns it. */
 export type KubeObject = Readonly<Record<string, unknown>>;
 
-/** Which object of its kind; without a namespace for kinds of the whole cluster. */
+/** Identifies an object of a kind; cluster-scoped kinds have no namespace. */
 export interface ObjectPlace {
   readonly namespace?: string;
   readonly name: string;
 }
 
-/** A change of an object. A version in its `metadata` has it refused where somebody else has written since. */
+/**
+ * A change of an object. If its `metadata` contains a version, the server rejects it after any concurrent
+ * write.
+ */
 export interface ObjectPatch extends ObjectPlace {
-  /** `apply` is a server-side apply, and makes an object that is not there. */
+  /** `apply` is a server-side apply, which creates a missing object. */
   readonly type: "apply" | "merge" | "strategic";
-  /** Who writes, as `managedFields` tell it. */
+  /** The writer's name in `managedFields`. */
   readonly manager: string;
-  /** For `apply`: takes fields that others own. */
+  /** For `apply`: takes over fields that other managers own. */
   readonly force?: boolean;
   readonly subresource?: "status";
   readonly body: KubeObject;
-  /** Says what would become of it, and changes nothing. */
+  /** Only reports the result of the change. */
   readonly isDryRun?: boolean;
 }
 
-/** What became of a write; `conflict` and `missing` changed nothing. */
+/** The result of a write; `conflict` and `missing` changed nothing. */
 export type Written =
   | { readonly outcome: "written"; readonly object: KubeObject }
-  /** Somebody else has written since, owns a field of it, or has made one of this name. */
+  /** Another client has written since, owns a field, or has created an object with this name. */
   | { readonly outcome: "conflict"; readonly why: string }
-  /** The object is gone, or its namespace. */
+  /** The object or its namespace does not exist. */
   | { readonly outcome: "missing"; readonly why: string };
 
 export interface AskOptions {
   readonly signal: AbortSignal;
-  /** For the whole exchange, in ms. */
+  /** Timeout of the whole exchange, in ms. */
   readonly timeout?: number;
 }
 
@@ -56,7 +59,7 @@ const patchTypes = {
   strategic: "application/strategic-merge-patch+json",
 } as const;
 
-/** Of what is written only the metadata comes back: objects may be large. */
+/** A write returns only the metadata, because objects may be large. */
 const metadataOnly = "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1,application/json";
 
 /** Reads and writes single objects of any kind. */
@@ -67,14 +70,14 @@ export class KubeObjects {
     this.#api = api;
   }
 
-  /** Undefined where there is none, or no such kind. */
+  /** Undefined if the object or its kind does not exist. */
   async read(kind: ObjectKind, place: ObjectPlace, options: AskOptions): Promise<KubeObject | undefined> {
     const { status, text } = await this.#ask({ path: pathOf(kind, place) }, options);
     if (status === 404) return undefined;
     return this.#object(status, text, `get ${nameOf(kind, place)}`);
   }
 
-  /** Makes an object; `conflict` where one of its name is there. */
+  /** Creates an object; `conflict` if the name is taken. */
   async create(
     kind: ObjectKind,
     { namespace, manager, body }: {
@@ -103,7 +106,7 @@ export class KubeObjects {
       path,
       fields: [
         ["Content-Type", patchTypes[type]],
-        // A status is small, and what became of it is of interest.
+        // A status is small, and the caller needs the result.
         ...(subresource === undefined ? [["Accept", metadataOnly] as const] : []),
       ],
       body: { apiVersion: kind.apiVersion, kind: kind.kind, ...body },
@@ -133,7 +136,7 @@ export class KubeObjects {
   }
 }
 
-/** Where all objects of a kind are. */
+/** The collection path of a kind. */
 function listPathOf({ apiVersion, resource }: ObjectKind, namespace?: string): string {
   const where = namespace === undefined ? "" : `/namespaces/${encodeURIComponent(namespace)}`;
   return `${apiRoot(apiVersion)}${where}/${resource}`;

@@ -10,12 +10,12 @@ export interface Opening {
   readonly dial: Dialer;
   readonly context: KubeContext;
   readonly credentials: Credentials;
-  /** PEM; absent trusts the system's. */
+  /** PEM; if absent, the system's certificate authorities are trusted. */
   readonly ca: string | undefined;
   readonly signal: AbortSignal;
 }
 
-/** Connects to the API server of a context, with the certificate of whoever signs in. */
+/** Connects to the API server of a context, with the client certificate of the credentials. */
 export async function openConnection(opening: Opening): Promise<HttpConnection> {
   const { context, credentials: { identity, certificate }, ca, signal } = opening;
   const { server, tlsServerName, isUnverified } = context.cluster;
@@ -41,13 +41,13 @@ export async function openConnection(opening: Opening): Promise<HttpConnection> 
   }
 }
 
-/** How messages name an API server. */
+/** The name of an API server in messages. */
 export function serverLabel(context: string): string {
   return `the API server of the cluster "${context}"`;
 }
 
 function notReached(error: unknown, { name }: KubeContext, target: Target): unknown {
   if (!(error instanceof PosternError)) return error;
-  const hint = error.code === "auth" ? "see certificate-authority in the kubeconfig" : undefined;
+  const hint = error.code === "auth" ? "check certificate-authority in the kubeconfig" : undefined;
   return pathFailure(`Cannot reach ${serverLabel(name)} (${formatTarget(target)})`, error, { hint });
 }

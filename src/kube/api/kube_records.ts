@@ -9,14 +9,14 @@ import type {
   SliceRecord,
 } from "./cluster_view.ts";
 
-/** What an object is called, and how old it is. */
+/** The name, namespace and version of an object. */
 export interface ObjectMeta {
   readonly namespace: string;
   readonly name: string;
   readonly resourceVersion: string;
 }
 
-/** Undefined for what is no object with a name. */
+/** Undefined for a value that is not a named object. */
 export function metaOf(object: unknown): ObjectMeta | undefined {
   const metadata = asMapping(asMapping(object)["metadata"]);
   const name = asText(metadata["name"]);
@@ -28,7 +28,7 @@ export function metaOf(object: unknown): ObjectMeta | undefined {
   };
 }
 
-/** What is kept of a Service: nothing of the object itself, which is large. */
+/** Extracts the needed fields of a Service; the object itself is large and not kept. */
 export function serviceRecord(object: unknown, { namespace, name }: ObjectMeta): ServiceRecord {
   const spec = asMapping(asMapping(object)["spec"]);
   const clusterIp = asText(spec["clusterIP"]);
@@ -61,7 +61,7 @@ function servicePort(port: Mapping): ServicePortRecord[] {
   }];
 }
 
-/** The Service that a slice belongs to, and what is kept of it; undefined for a slice of nobody. */
+/** A slice with the Service that it belongs to; undefined if it belongs to none. */
 export function sliceRecord(object: unknown): { service: string; slice: SliceRecord } | undefined {
   const slice = asMapping(object);
   const service = asText(asMapping(asMapping(slice["metadata"])["labels"])["kubernetes.io/service-name"]);
@@ -94,7 +94,7 @@ function endpointRecord(endpoint: Mapping): EndpointRecord {
   return {
     addresses: asList(endpoint["addresses"]).flatMap((address) => asText(address) ?? []),
     isReady,
-    // What a server of old does not tell is as ready is (`EndpointConditions`).
+    // Older servers do not set `serving`; it then equals `ready` (`EndpointConditions`).
     isServing: typeof conditions["serving"] === "boolean" ? conditions["serving"] : isReady,
     isTerminating: conditions["terminating"] === true,
     pod,
@@ -112,7 +112,7 @@ export function podRecord(object: unknown): PodRecord | undefined {
   const ready = asList(status["conditions"]).map(asMapping).find(({ type }) => type === "Ready");
   const containers = [
     ...asList(spec["containers"]),
-    // A container that starts first and stays is as good as the others.
+    // A sidecar (an init container that keeps running) serves ports like any container.
     ...asList(spec["initContainers"]).filter((container) =>
       asMapping(container)["restartPolicy"] === "Always"
     ),

@@ -3,35 +3,35 @@ import { jsonIn } from "../../core/mod.ts";
 import { PosternError } from "../../words/mod.ts";
 import { jsonBody } from "../../http/mod.ts";
 
-/** What an API server answered, and what errors say of it. */
+/** A response of an API server, with the words that errors need. */
 export interface KubeReply {
   readonly status: number;
-  /** The body; of a refusal its begin: a `Status` of Kubernetes, or anything. */
+  /** The body, or the beginning of a refusal's body: a Kubernetes `Status`, or any text. */
   readonly text: string;
-  /** What we wanted: `list services in the namespace "shop"`. */
+  /** The request in words: `list services in the namespace "shop"`. */
   readonly what: string;
-  /** How messages name the cluster. */
+  /** The cluster's name in messages. */
   readonly cluster: string;
 }
 
-/** The value that an API server answers with; a refusal fails, and so does what something on the path answers instead. */
+/** The JSON value of a response; throws on a refusal and on responses that some proxy sent instead. */
 export function kubeValue(answer: KubeReply): unknown {
   const { status, text, what, cluster } = answer;
   if (status < 200 || status > 299) throw refusalError(answer);
   return jsonBody(text, `Cannot ${what} of the cluster "${cluster}"`);
 }
 
-/** What an API server's refusal means, with the right that is missing where it says so. */
+/** Converts an API server's refusal into an error that names the missing right, if the server states it. */
 export function refusalError({ status, text, what, cluster }: KubeReply): PosternError {
   const says = statusMessage(text);
   const begin = `Cannot ${what} of the cluster "${cluster}"`;
   if (status === 401) {
     return new PosternError(
       "auth",
-      `Cannot sign in to the cluster "${cluster}": its API server answers 401`,
+      `Cannot sign in to the cluster "${cluster}": its API server returned 401`,
       {
         hint:
-          "the credentials in the kubeconfig are wrong or have ended: sign in again; to http:// none are sent",
+          "sign in again, or correct the credentials in the kubeconfig; postern sends none to http:// servers",
       },
     );
   }
@@ -39,35 +39,35 @@ export function refusalError({ status, text, what, cluster }: KubeReply): Poster
     const right = missingRight(says);
     return right
       ? new PosternError("not_allowed", `${begin}: ${right.user} may not ${right.right}`, {
-        hint: `ask for a Role that allows it: ${right.rule}`,
+        hint: `ask for a Role with: ${right.rule}`,
       })
-      : new PosternError("not_allowed", `${begin}: ${says || "its API server answers 403"}`, {
-        hint: "ask who runs the cluster for the right to do this",
+      : new PosternError("not_allowed", `${begin}: ${says || "its API server returned 403"}`, {
+        hint: "ask the cluster's administrator for this right",
       });
   }
-  const why = says || `its API server answers ${status}`;
+  const why = says || `its API server returned ${status}`;
   if (status === 404) return new PosternError("name_not_found", `${begin}: ${why}`);
   if (status === 429 || status >= 500) {
     return new PosternError("unreachable", `${begin}: ${why}`, {
-      hint: "its API server has trouble: try later",
+      hint: "try again later: the API server has problems",
     });
   }
   return new PosternError("protocol", `${begin}: ${why}`);
 }
 
-/** What a `Status` says, or else the begin of a plain text; on one line and short. */
+/** The message of a `Status`, otherwise the beginning of a plain text; one short line. */
 export function statusMessage(text: string): string {
   const message = messageIn(text) ?? (/^\s*[<{]/.test(text) ? "" : text);
   return message.replace(/\p{C}+/gu, " ").trim().slice(0, 500);
 }
 
 function messageIn(text: string): string | undefined {
-  // A proxy on the way answers with a page or a sentence.
+  // A proxy on the path answers with a page or a sentence instead.
   const status = jsonIn(text);
   return isMapping(status) && typeof status["message"] === "string" ? status["message"] : undefined;
 }
 
-/** How the API server writes what is missing (`k8s.io/apiserver`, `forbiddenMessage`). */
+/** The wording of the API server for a missing right (`k8s.io/apiserver`, `forbiddenMessage`). */
 const forbidden =
   /User "([^"]*)" cannot ([a-z*]+) resource "([^"]*)" in API group "([^"]*)"(?: in the namespace "([^"]*)"| at the cluster scope)?/;
 
@@ -80,7 +80,7 @@ function missingRight(message: string): { user: string; right: string; rule: str
   return {
     user: user === "" ? "this user" : `"${user}"`,
     right: `${verb} ${full} ${where}`,
-    // Whoever watches lists too, and would be told of that next.
+    // A watch starts with a list, so the Role needs both verbs.
     rule: `apiGroups: ["${group}"], resources: ["${resource}"], verbs: [${
       verb === "watch" ? '"list", "watch"' : `"${verb}"`
     }]`,

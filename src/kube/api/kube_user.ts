@@ -2,13 +2,13 @@ import { isMapping } from "../../config/mod.ts";
 import type { PosternError } from "../../words/mod.ts";
 import type { EntryReader, PemSource } from "./kube_context.ts";
 
-/** A user of a kubeconfig: each way to sign in that it has. */
+/** A user of a kubeconfig with all its credentials. */
 export interface KubeUser {
   readonly name: string;
   readonly certificate?: PemSource;
   readonly key?: PemSource;
   readonly token?: string;
-  /** Read again and again: whoever wrote it may rotate it. Wins over `token`. */
+  /** Reread regularly, because the token may rotate. Takes precedence over `token`. */
   readonly tokenFile?: string;
   readonly username?: string;
   readonly password?: string;
@@ -16,7 +16,7 @@ export interface KubeUser {
   readonly impersonate?: Impersonation;
 }
 
-/** A program that gives credentials (`ExecConfig`). */
+/** A program that prints credentials (`ExecConfig`). */
 export interface ExecPlugin {
   readonly apiVersion: "client.authentication.k8s.io/v1" | "client.authentication.k8s.io/v1beta1";
   /** A bare name, or an absolute path. */
@@ -28,7 +28,7 @@ export interface ExecPlugin {
   readonly interactiveMode: "Never" | "IfAvailable" | "Always";
 }
 
-/** Whom to act as, where the right to that is there. */
+/** The user to impersonate; requires the right to do so. */
 export interface Impersonation {
   readonly user: string;
   readonly uid?: string;
@@ -36,11 +36,13 @@ export interface Impersonation {
   readonly extra: Readonly<Record<string, readonly string[]>>;
 }
 
-/** The user of an entry; without one, nobody signs in. */
+/** Reads the user of an entry; without an entry, requests carry no credentials. */
 export function userOf(name: string, read: EntryReader | undefined): KubeUser {
   if (!read) return { name };
   if (read.value("auth-provider") !== undefined) {
-    throw read.broken(`the user "${name}" has an auth-provider, which Kubernetes has given up: use exec`);
+    throw read.broken(
+      `the user "${name}" has an auth-provider, which Kubernetes no longer supports: use exec`,
+    );
   }
   const certificate = read.pem("client-certificate");
   const key = read.pem("client-key");
@@ -69,17 +71,17 @@ function execIn(read: EntryReader): ExecPlugin | undefined {
   if (!isMapping(exec)) throw read.broken("exec is not a mapping");
   const { apiVersion, command, args = [], env = [], installHint, provideClusterInfo } = exec;
   if (apiVersion !== v1 && apiVersion !== v1beta1) {
-    throw read.broken(`exec speaks neither ${v1} nor v1beta1`);
+    throw read.broken(`the apiVersion of exec is neither ${v1} nor v1beta1`);
   }
   if (typeof command !== "string" || command === "") throw read.broken("exec names no command");
   if (args !== null && !isTexts(args)) throw read.broken("the args of exec are not a list of texts");
   const interactiveMode = exec["interactiveMode"] ?? (apiVersion === v1beta1 ? "IfAvailable" : undefined);
   if (interactiveMode !== "Never" && interactiveMode !== "IfAvailable" && interactiveMode !== "Always") {
-    throw read.broken("the interactiveMode of exec is none of Never, IfAvailable and Always");
+    throw read.broken("the interactiveMode of exec must be Never, IfAvailable or Always");
   }
   return {
     apiVersion,
-    // As kubectl: a path that is relative is relative to the kubeconfig, a bare name is looked for in PATH.
+    // Like kubectl: a relative path starts from the kubeconfig's directory, a bare name is looked up in PATH.
     command: /[/\\]/.test(command) ? read.absolute(command) : command,
     args: args ?? [],
     env: environmentIn(env, read.broken.bind(read)),
@@ -99,7 +101,7 @@ function environmentIn(env: unknown, broken: (why: string) => PosternError): Rec
   for (const entry of env) {
     const { name, value = "" } = isMapping(entry) ? entry : {};
     if (typeof name !== "string" || name === "" || typeof value !== "string") {
-      throw broken("an env of exec has no name or no text");
+      throw broken("an entry of exec.env lacks a name or a text value");
     }
     found[name] = value;
   }
@@ -117,7 +119,7 @@ function impersonationIn(read: EntryReader): Impersonation | undefined {
   const isEmpty = uid === undefined && groups.length === 0 && Object.keys(extra).length === 0;
   if (user === undefined) {
     if (isEmpty) return undefined;
-    throw read.broken("as-uid, as-groups and as-user-extra need as");
+    throw read.broken("as-uid, as-groups and as-user-extra require as");
   }
   return {
     user,

@@ -14,28 +14,31 @@ import { WatchedScope } from "./watched_scope.ts";
 export interface KubeViewParts {
   readonly api: KubeApi;
   readonly clock: Clock;
-  /** From 0 to below 1; `Math.random` unless told. */
+  /** Returns a number from 0 to below 1; default: `Math.random`. */
   readonly random?: () => number;
 }
 
-/** Watching more namespaces than that one by one costs more than to watch the whole cluster. */
+/** Above this number of namespaces, one watch of the whole cluster is cheaper. */
 const mostNamespaces = 8;
-/** What nobody asked for in so long is not watched any more, in ms, and how often to look. */
+/** After this time without a request, postern stops watching a namespace; and how often it checks, in ms. */
 const unusedFor = 30 * 60_000;
 const lookEvery = 60_000;
-/** How soon what has failed is tried again, in ms, however often somebody asks. */
+/** How long a failure stays before the next request retries it, in ms. */
 const failedFor = 1_000;
-/** How long not to ask again for the right to watch the whole cluster where that is only a saving, in ms. */
+/**
+ * How long to wait, in ms, before asking again for the right to watch the whole cluster, if only to save
+ * watches.
+ */
 const narrowFor = 10 * 60_000;
-/** Events that come together are told of once, in ms. */
+/** Events within this time cause one notification, in ms. */
 const gathering = 50;
 
-/** What dials need to know of a cluster, held by watches of the namespaces that were asked for. */
+/** Holds the objects that dials need, by watching the namespaces that callers asked for. */
 export class KubeView implements ClusterView {
   readonly #parts: Required<KubeViewParts>;
   readonly #scopes = new Map<string, WatchedScope>();
   #cluster: WatchedScope | undefined;
-  /** When the whole cluster was refused last, by the clock. */
+  /** When the server last refused the watch of the whole cluster, by the clock. */
   #refusedAt: number | undefined;
   readonly #pods: PodReader;
   readonly #listeners = new Set<() => void>();
@@ -62,7 +65,7 @@ export class KubeView implements ClusterView {
       await scope.ready({ signal });
     } catch (error) {
       signal.throwIfAborted();
-      // It was given up for the whole cluster, which holds it now.
+      // A watch of the whole cluster replaced this one and holds the same objects.
       if (!this.#cluster?.isSynced) throw error;
     }
   }
@@ -181,14 +184,14 @@ export class KubeView implements ClusterView {
         }
         return;
       }
-      // It holds what they hold.
+      // The watch of the whole cluster holds their objects too.
       for (const narrow of this.#scopes.values()) this.#drop(narrow);
       this.#scopes.clear();
     });
     return scope;
   }
 
-  /** Only a saving: not tried again soon where the right was missing. */
+  /** Widening only saves watches, so a refused attempt is not repeated soon. */
   #mayWiden(): boolean {
     if (this.#cluster?.failedAt === undefined && this.#cluster) return false;
     return this.#refusedAt === undefined || this.#parts.clock.now() - this.#refusedAt > narrowFor;

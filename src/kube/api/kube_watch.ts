@@ -11,7 +11,10 @@ import { type WatchSink, WatchState } from "./watch_state.ts";
 export interface WatchParts {
   readonly api: Pick<KubeApi, "name" | "request" | "stream">;
   readonly clock: Clock;
-  /** From 0 to below 1: pauses and the lives of watches differ, lest all come at once. */
+  /**
+   * Returns a number from 0 to below 1; spreads pauses and watch durations so that not all requests come at
+   * once.
+   */
   readonly random: () => number;
 }
 
@@ -19,28 +22,31 @@ export interface Watched extends WatchSubject {
   readonly sink: WatchSink;
   /** Called after events that changed the sink. */
   readonly onChange: () => void;
-  /** Goes on trying where the first list cannot be had: for those who have nothing to do without it. */
+  /** Keeps retrying while the first list fails, for callers that cannot work without it. */
   readonly persists?: boolean;
 }
 
-/** How long a watch is asked to last, in seconds. */
+/** The duration that a watch requests from the server, in seconds. */
 const shortestLife = 240;
 const moreLife = 60;
-/** A server says something once a minute (`defaultBookmarkFrequency`): one that had not a word for so long is gone. */
+/**
+ * The server sends a bookmark every minute (`defaultBookmarkFrequency`); after this silence, in ms, it is
+ * considered gone.
+ */
 const patience = 90_000;
-/** How long nothing may come while a list is on its way, in ms. */
+/** How long the server may send nothing during a list, in ms. */
 const listingPatience = 10_000;
-/** How often the first list is tried before whoever waits for it is told why there is none. */
+/** Attempts at the first list before callers of `synced` get the error. */
 const mostAttempts = 3;
 const firstPause = 250;
 const longestPause = 5_000;
 /**
- * The pause after `mostAttempts` refusals, in ms: a missing right, a failed sign-in or a missing program lasts until
- * someone mends it. An API server that starts refuses everything for a moment, so the first refusals are retried sooner.
+ * The pause after `mostAttempts` refusals, in ms: a missing right, a failed sign-in or a missing program lasts until an
+ * operator fixes it. A starting API server refuses every request for a moment, so the first retries come sooner.
  */
 const refusedPause = 30_000;
 
-/** Holds one kind of objects by a list and a watch, for as long as it runs. */
+/** Holds one kind of objects with a list and a watch, until it is stopped. */
 export class KubeWatch {
   readonly #parts: WatchParts;
   readonly #watched: Watched;
@@ -53,7 +59,7 @@ export class KubeWatch {
   #relists = 0;
   #error: unknown;
   #lastHeard = 0;
-  /** How long the server asked us to wait, in ms. */
+  /** The delay that the server requested, in ms. */
   #asked = 0;
   #hurry: (() => void) | undefined;
   #renew: (() => void) | undefined;
@@ -66,7 +72,7 @@ export class KubeWatch {
     this.#synced.promise.catch(() => {});
   }
 
-  /** Settles with the first whole list, or with why there is none. */
+  /** Resolves with the first complete list; rejects with the reason why it failed. */
   get synced(): Promise<void> {
     return this.#synced.promise;
   }
@@ -75,13 +81,13 @@ export class KubeWatch {
     return this.#isSynced;
   }
 
-  /** Runs until the signal ends, or the first list cannot be had and it does not persist. */
+  /** Runs until the signal aborts, or until the first list fails and `persists` is off. */
   async run({ signal }: { readonly signal: AbortSignal }): Promise<void> {
     try {
       await this.#run(signal);
     } finally {
-      // Whoever waits for what does not come any more must hear of it.
-      this.#synced.reject(new PosternError("cancelled", `Cannot list ${this.#what}: it was given up`));
+      // Callers that still wait for the list must get an error.
+      this.#synced.reject(new PosternError("cancelled", `Cannot list ${this.#what}: the watch was stopped`));
     }
   }
 
@@ -97,7 +103,7 @@ export class KubeWatch {
       } catch (error) {
         signal.throwIfAborted();
         this.#error = error;
-        // One that broke after a while is no sign of trouble.
+        // A watch that breaks after a while is normal.
         failures = this.#lastHeard - begun > 10_000 ? 1 : failures + 1;
         this.#become(this.#isSynced ? "resuming" : "starting");
         const isRefused = isSettled(error);
@@ -120,12 +126,12 @@ export class KubeWatch {
     }
   }
 
-  /** Somebody needs it now: a pause ends at once. */
+  /** Ends a pause, because a caller needs the objects now. */
   hurry(): void {
     this.#hurry?.();
   }
 
-  /** Resumes on a new connection: the one it has may be dead, and nobody would know for long. */
+  /** Resumes on a new connection, because a dead connection would go unnoticed for long. */
   renew(): void {
     this.#renew?.();
     this.#hurry?.();
@@ -159,7 +165,7 @@ export class KubeWatch {
     }
   }
 
-  /** One list, or one life of a watch. */
+  /** Runs one list, or one watch from start to end. */
   async #once(signal: AbortSignal): Promise<void> {
     if (this.#state.resourceVersion !== undefined) return await this.#follow(signal, false);
     if (this.#isSynced) this.#relists++;
@@ -168,7 +174,7 @@ export class KubeWatch {
     await this.#list(signal);
   }
 
-  /** The list in pages, for servers that do not begin a watch with it. */
+  /** Lists in pages, for servers that cannot start a watch with a list. */
   async #list(signal: AbortSignal): Promise<void> {
     let next: string | undefined;
     do {
@@ -196,7 +202,7 @@ export class KubeWatch {
       }
       if (stream.status === 410 && isInitial) throw this.#lost();
       if (stream.status === 410) return this.#state.beginList();
-      // A server that is overrun says when to come back; who needs it sooner may hurry.
+      // An overloaded server says when to retry; a caller that needs the objects sooner can hurry.
       const seconds = /^[0-9]{1,4}$/.exec(stream.fields.get("retry-after") ?? "")?.[0] ?? 0;
       this.#asked = Math.min(refusedPause, Number(seconds) * 1000);
       throw this.#refused("watch", stream.status, stream.text);
@@ -215,11 +221,14 @@ export class KubeWatch {
       return;
     }
     if (this.#state.resourceVersion === undefined) {
-      throw new PosternError("unreachable", `Cannot list ${this.#what}: the watch ended before all had come`);
+      throw new PosternError(
+        "unreachable",
+        `Cannot list ${this.#what}: the watch ended before the list was complete`,
+      );
     }
   }
 
-  /** A server that begins a list and does not go on with it may still have pages. */
+  /** If the server stalls in a watch list, it may still support pages. */
   #listingTimer(own: AbortController): Disposable {
     return limitTime(this.#parts.clock, listingPatience, () => {
       this.#takesWatchList = false;
@@ -227,7 +236,7 @@ export class KubeWatch {
     });
   }
 
-  /** False when the watch is of no use any more. */
+  /** False if the watch must be restarted. */
   #takeEvents(events: readonly unknown[]): boolean {
     let hasChanged = false;
     try {
@@ -279,11 +288,11 @@ export class KubeWatch {
     return subjectText(this.#watched);
   }
 
-  /** The version of a list that is still coming is no longer known: begin again, after a pause. */
+  /** The version of an unfinished list has expired: start again after a pause. */
   #lost(): PosternError {
     return new PosternError(
       "unreachable",
-      `Cannot list ${this.#what}: the server lost its place in the list`,
+      `Cannot list ${this.#what}: the version of the list has expired`,
     );
   }
 
@@ -292,7 +301,7 @@ export class KubeWatch {
   }
 }
 
-/** Whether only a person can change what is wrong. */
+/** Whether only an operator can fix the error. */
 function isSettled(error: unknown): boolean {
   if (!(error instanceof PosternError)) return false;
   return ["not_allowed", "auth", "config"].includes(error.code) || error.detail === "sign_in";

@@ -1,4 +1,4 @@
-/** What speaks to Kubernetes, loaded when a cluster is used: `loadKubernetes()`. */
+/** The Kubernetes client, loaded by `loadKubernetes()` when a cluster is used. */
 export { inClusterContext } from "./in_cluster.ts";
 export { KubeClient } from "./kube_client.ts";
 export { readKubeConfig } from "./kube_config.ts";

@@ -2,43 +2,47 @@ import { type Clock, type Log, pause, unlessAborted, whenAborted, within } from 
 import { describe, PosternError } from "../../words/mod.ts";
 import type { Lease, LeaseFields, Leases } from "./leases.ts";
 
-/** The time that somebody leads for. */
+/** The time during which one replica leads. */
 export interface Leadership {
-  /** Ends with the leadership: it was lost, or is given back. */
+  /** Aborts when the leadership is lost or released. */
   readonly signal: AbortSignal;
-  /** For how long what is begun now is still ours to do, in ms; nothing once the leadership has ended. */
+  /** How long, in ms, work that starts now is still covered by the leadership; 0 after it ended. */
   remaining(): number;
 }
 
 export interface LeaderElectionOptions {
   readonly leases: Leases;
   readonly name: string;
-  /** Who we are; no two alike, also not one that was started again. */
+  /** The name of this process; unique, also across restarts. */
   readonly identity: string;
   readonly clock: Clock;
   readonly log: Log;
-  /** From 0 to below 1. */
+  /** Returns a number from 0 to below 1. */
   readonly random: () => number;
   readonly times: LeaseTimes;
 }
 
-/** In ms. */
+/** All in ms. */
 export interface LeaseTimes {
-  /** How long others wait after a renewal before they take over. */
+  /** How long other replicas wait after a renewal before they take over. */
   readonly lease: number;
-  /** How long after a renewal its holder still acts; less than `lease`, by more than a write may take. */
+  /**
+   * How long after a renewal the holder still acts; shorter than `lease` by more than the duration of a
+   * write.
+   */
   readonly renew: number;
-  /** How often the holder renews and others look. */
+  /** How often the holder renews and the other replicas check. */
   readonly retry: number;
 }
 
 /**
- * One of several replicas leads, by a Lease. Nobody trusts another's clock: a Lease counts as given up when it has not
- * changed for as long as it is good for, by one's own clock. A leader that cannot renew stops before that.
+ * Elects one of several replicas as leader, with a Lease. Clocks are never compared: a Lease has expired when
+ * it did not change for its whole duration, measured by the local clock. A leader that cannot renew stops
+ * before that.
  */
 export class LeaderElection {
   readonly #options: LeaderElectionOptions;
-  /** What the Lease said last, and since when by our clock. */
+  /** The last version of the Lease, and when the local clock first saw it. */
   #seen: { readonly version: string; readonly at: number } | undefined;
   #holder: string | undefined;
   #isLeading = false;
@@ -51,12 +55,15 @@ export class LeaderElection {
     return this.#isLeading;
   }
 
-  /** Who leads, as far as we have heard. */
+  /** The current leader, as last read. */
   get holder(): string | undefined {
     return this.#holder;
   }
 
-  /** Calls `lead` each time we lead, until the signal ends or `lead` fails; what it began is over before others may. */
+  /**
+   * Calls `lead` each time this replica leads, until the signal aborts or `lead` fails. The work that it
+   * starts ends before another replica may lead.
+   */
   async run(
     lead: (leadership: Leadership) => Promise<void>,
     { signal }: { readonly signal: AbortSignal },
@@ -76,7 +83,7 @@ export class LeaderElection {
     }
   }
 
-  /** The Lease, where it is ours now. */
+  /** The Lease, if this replica holds it now. */
   async #acquire(signal: AbortSignal): Promise<Lease | undefined> {
     const { leases, name, identity, clock } = this.#options;
     const lease = await leases.read(name, { signal });
@@ -101,8 +108,8 @@ export class LeaderElection {
     using _stop = whenAborted(signal, () => ended.abort(signal.reason));
     let until = begun + times.renew;
     const lost = () =>
-      new PosternError("cancelled", `Cannot go on leading: the Lease "${name}" was not renewed in time`);
-    // Not on the hands of a timer alone: one of a process that was held up comes late.
+      new PosternError("cancelled", `Cannot keep the Lease "${name}": it was not renewed in time`);
+    // The timer alone is not enough: in a process that was suspended it fires late.
     const remaining = () => ended.signal.aborted ? 0 : Math.max(0, until - clock.now());
     let timer = clock.after(remaining(), () => ended.abort(lost()));
     const renewing = this.#renew(lease, ended.signal, (renewed) => {
@@ -119,7 +126,7 @@ export class LeaderElection {
       if (!ended.signal.aborted || error !== ended.signal.reason) throw error;
     } finally {
       const isOurs = remaining() > 0 || signal.aborted;
-      ended.abort(new PosternError("cancelled", "It leads no more"));
+      ended.abort(new PosternError("cancelled", "The leadership has ended"));
       timer[Symbol.dispose]();
       await renewing;
       this.#isLeading = false;
@@ -128,7 +135,7 @@ export class LeaderElection {
     }
   }
 
-  /** Renews until it cannot; resolves with why somebody else leads. */
+  /** Renews until that fails; resolves with the reason for losing the Lease. */
   async #renew(lease: Lease, signal: AbortSignal, renewed: (begun: number) => void): Promise<PosternError> {
     const { leases, clock, log, name, identity, times, random } = this.#options;
     let held = lease;
@@ -138,7 +145,8 @@ export class LeaderElection {
       try {
         const { next, isWritten } = await this.#timely(signal, async (signal) => {
           const written = await leases.update(held, { renewed: clock.date() }, { signal });
-          // What was not answered may have been done, and then it is ours all the same; since when, nobody can say.
+          // A write without a response may have succeeded. Then the Lease is ours, but its renewal time is
+          // unknown.
           const next = written ?? await leases.read(name, { signal });
           return { next, isWritten: written !== undefined };
         });
@@ -146,7 +154,7 @@ export class LeaderElection {
           this.#holder = next?.holder;
           return new PosternError(
             "cancelled",
-            `Cannot go on leading: somebody else holds the Lease "${name}"`,
+            `Cannot keep the Lease "${name}": another process holds it`,
           );
         }
         if (isWritten) renewed(begun);
@@ -158,7 +166,7 @@ export class LeaderElection {
     }
   }
 
-  /** Lets the next one begin at once; that it could not be told is no failure of ours. */
+  /** Releases the Lease so that another replica can start at once; a failure is only logged. */
   async #release(): Promise<void> {
     const { leases, name, identity, log } = this.#options;
     const own = new AbortController();
@@ -179,7 +187,7 @@ export class LeaderElection {
     return { holder: identity, seconds, acquired: now, renewed: now, transitions, labels: {} };
   }
 
-  /** One exchange takes less than a leader's time, so that a second one fits in. */
+  /** Limits one exchange to less than the `renew` time, so that a second attempt fits in. */
   async #timely<T>(signal: AbortSignal, work: (signal: AbortSignal) => Promise<T>): Promise<T> {
     const { clock, times, name } = this.#options;
     const error = () => new PosternError("timeout", `Cannot read or write the Lease "${name}" in time`);

@@ -4,19 +4,19 @@ import { isLeaseValid, type Lease, leaseOf } from "./leases.ts";
 
 export interface LeaseWatchOptions extends WatchParts {
   readonly namespace: string;
-  /** The labels that they have: `a=b,c=d`. */
+  /** A label selector: `a=b,c=d`. */
   readonly selector: string;
-  /** Told when there is no list, again and again as long as there is none. */
+  /** Called after each failed list. */
   readonly onFailure: (error: unknown) => void;
 }
 
-/** A Lease that is held, and when it was seen to be renewed, by our own clock. */
+/** A held Lease, and when the local clock saw its last renewal. */
 interface Held {
   readonly lease: Lease;
   readonly renewedAt: number | undefined;
 }
 
-/** How many Leases with some labels are good now. While nothing can be heard of them that is what was known last. */
+/** Counts the valid Leases with some labels. While the watch is down, the last count remains. */
 export class LeaseWatch {
   readonly #options: LeaseWatchOptions;
   readonly #held = new Map<string, Held>();
@@ -27,7 +27,7 @@ export class LeaseWatch {
     this.#options = options;
   }
 
-  /** Undefined until the first list has come. */
+  /** Undefined until the first list arrives. */
   get count(): number | undefined {
     if (this.#watch?.status().state !== "watching") return this.#known;
     let count = 0;
@@ -35,7 +35,7 @@ export class LeaseWatch {
     return this.#known = count;
   }
 
-  /** Watches until the signal ends. */
+  /** Watches until the signal aborts. */
   async run({ signal }: { readonly signal: AbortSignal }): Promise<void> {
     const { namespace, selector, clock, onFailure } = this.#options;
     while (true) {
@@ -68,7 +68,7 @@ export class LeaseWatch {
     this.#held.set(name, { lease, renewedAt });
   }
 
-  /** Clocks differ: one that we have seen renewed lives, whatever time its holder wrote. */
+  /** Clocks differ: a Lease that this process saw renewed is valid, whatever time its holder wrote. */
   #isValid({ lease, renewedAt }: Held): boolean {
     const { clock } = this.#options;
     return renewedAt === undefined
@@ -77,5 +77,5 @@ export class LeaseWatch {
   }
 }
 
-/** How long, in ms, before a list that could not be had is asked for again. */
+/** The pause after a failed list, in ms. */
 const betweenLists = 5_000;

@@ -8,26 +8,29 @@ import { kubeValue } from "./kube_refusal.ts";
 export interface Lease extends LeaseFields {
   readonly name: string;
   readonly resourceVersion: string;
-  /** As it came, with what is not told here. */
+  /** The object as received, including fields not listed here. */
   readonly object: Mapping;
 }
 
-/** What whoever holds a Lease writes into it. */
+/** The fields that the holder of a Lease writes. */
 export interface LeaseFields {
-  /** Empty when nobody holds it. */
+  /** Empty if the Lease is not held. */
   readonly holder: string;
-  /** How long it is good for after it was renewed, in s. */
+  /** How long a renewal is valid, in s. */
   readonly seconds: number;
   readonly acquired: Date | undefined;
   readonly renewed: Date | undefined;
-  /** How often it went from one holder to another. */
+  /** How often the holder changed. */
   readonly transitions: number;
   readonly labels: Readonly<Record<string, string>>;
 }
 
 type Waiting = { readonly signal: AbortSignal };
 
-/** The Leases of one namespace. Whoever writes one that somebody else has written since is told, and changes nothing. */
+/**
+ * The Leases of one namespace. After a concurrent write by another client, a write reports that and changes
+ * nothing.
+ */
 export class Leases {
   readonly #api: Pick<KubeApi, "name" | "request">;
   readonly #namespace: string;
@@ -37,13 +40,13 @@ export class Leases {
     this.#namespace = namespace;
   }
 
-  /** Undefined where there is none of that name. */
+  /** Undefined if the Lease does not exist. */
   async read(name: string, { signal }: Waiting): Promise<Lease | undefined> {
     const { status, text } = await this.#ask({ path: this.#path(name) }, signal);
     return status === 404 ? undefined : this.#lease("get", status, text);
   }
 
-  /** Those that have all labels of a selector (`a=b,c=d`). */
+  /** Lists the Leases that match a selector (`a=b,c=d`). */
   async list(selector: string, { signal }: Waiting): Promise<Lease[]> {
     const path = `${this.#path()}?${new URLSearchParams({ labelSelector: selector })}`;
     const { status, text } = await this.#ask({ path }, signal);
@@ -51,12 +54,12 @@ export class Leases {
     return (Array.isArray(items) ? items : []).flatMap((item) => leaseOf(item) ?? []);
   }
 
-  /** Those of `list()` that are over at a time. */
+  /** Lists the Leases of `list()` that have expired at a time. */
   async listExpired(selector: string, at: Date, options: Waiting): Promise<Lease[]> {
     return (await this.list(selector, options)).filter((lease) => !isLeaseValid(lease, at));
   }
 
-  /** Undefined when somebody else was quicker to make it. */
+  /** Undefined if another client created it first. */
   async create(name: string, fields: LeaseFields, { signal }: Waiting): Promise<Lease | undefined> {
     const metadata = { name, namespace: this.#namespace, labels: fields.labels };
     const body = { apiVersion: "coordination.k8s.io/v1", kind: "Lease", metadata, spec: specOf(fields) };
@@ -64,7 +67,7 @@ export class Leases {
     return status === 409 ? undefined : this.#lease("create", status, text);
   }
 
-  /** Writes what has changed; undefined when somebody else has written it since it was read, or removed it. */
+  /** Writes the changes; undefined if another client wrote or removed the Lease since it was read. */
   async update(
     lease: Lease,
     changes: Partial<LeaseFields>,
@@ -78,7 +81,10 @@ export class Leases {
     return status === 409 || status === 404 ? undefined : this.#lease("update", status, text);
   }
 
-  /** Removes one as it was read, or whatever is there by a name; false where that is gone or has changed since. */
+  /**
+   * Removes a Lease in the version that was read, or in any version by its name; false if it is gone or has
+   * changed.
+   */
   async remove(lease: Lease | string, { signal }: Waiting): Promise<boolean> {
     const [name, body] = typeof lease === "string"
       ? [lease, undefined]
@@ -101,7 +107,10 @@ export class Leases {
   #lease(verb: string, status: number, text: string): Lease {
     const lease = leaseOf(this.#object(verb, status, text));
     if (lease) return lease;
-    throw new PosternError("protocol", `Cannot read the answer of the cluster "${this.#api.name}": no Lease`);
+    throw new PosternError(
+      "protocol",
+      `Cannot read the answer of the cluster "${this.#api.name}": it is not a Lease`,
+    );
   }
 
   #object(verb: string, status: number, text: string): unknown {
@@ -115,7 +124,7 @@ export class Leases {
   }
 }
 
-/** Reads a Lease as the API has it; undefined for what is none. */
+/** Reads a Lease from an API object; undefined if the value is not a Lease. */
 export function leaseOf(object: unknown): Lease | undefined {
   const meta = metaOf(object);
   if (!meta || !isMapping(object)) return undefined;
@@ -135,7 +144,7 @@ export function leaseOf(object: unknown): Lease | undefined {
   };
 }
 
-/** Whether a Lease is good at a time, by what it says itself. */
+/** Whether a Lease is valid at a time, judged by its own fields. */
 export function isLeaseValid({ renewed, acquired, seconds }: LeaseFields, at: Date): boolean {
   const since = renewed ?? acquired;
   return since !== undefined && since.getTime() + seconds * 1000 > at.getTime();
@@ -151,7 +160,7 @@ function specOf({ holder, seconds, acquired, renewed, transitions }: LeaseFields
   };
 }
 
-/** As the API wants its times: six digits behind the point (`MicroTime`), not one less. */
+/** The API's `MicroTime`, which needs exactly six decimal places. */
 function microTime(date: Date): string {
   return date.toISOString().replace("Z", "000Z");
 }

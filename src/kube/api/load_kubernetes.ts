@@ -1,4 +1,4 @@
-/** Loads what speaks to Kubernetes: most doors, and most commands, never use a cluster. */
+/** Loads the Kubernetes client on first use: most instances and commands never use a cluster. */
 export function loadKubernetes(): Promise<typeof import("./kubernetes.ts")> {
   return import("./kubernetes.ts");
 }

@@ -1,13 +1,13 @@
 import { isMapping } from "../../config/mod.ts";
 import type { KubeObject } from "./kube_objects.ts";
 
-/** Somebody who has written fields of an object. */
+/** A manager that has written fields of an object. */
 export interface FieldManager {
   readonly name: string;
   readonly subresource?: string;
 }
 
-/** Who owns a field of an object, by its `managedFields`; the path is `data`, `ca-bundle.crt`. */
+/** The managers that own a field, from `managedFields`; the path is `data`, `ca-bundle.crt`. */
 export function ownersOf(object: KubeObject, path: readonly string[]): FieldManager[] {
   const metadata = object["metadata"];
   const entries = isMapping(metadata) ? metadata["managedFields"] : undefined;

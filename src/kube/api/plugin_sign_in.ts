@@ -4,27 +4,27 @@ import type { PluginCredentials } from "./kube_plugin.ts";
 
 export interface PluginSignInParts {
   readonly clock: Clock;
-  /** Runs the plugin of the user as the kubeconfig has it now. */
+  /** Runs the plugin of the current user in the kubeconfig. */
   readonly run: (options: { readonly signal: AbortSignal }) => Promise<PluginCredentials>;
-  /** Runs a plugin that failed again at the next request: for programs that no person waits for. */
+  /** Reruns a failed plugin at the next request, for programs without a user at the terminal. */
   readonly isUnattended?: boolean | undefined;
 }
 
-/** A token that ends within this many ms has ended: it takes time to get there. */
+/** A token that expires within this time, in ms, counts as expired: the request needs time to arrive. */
 const leeway = 5_000;
-/** How long a failure counts for requests that come after it, in ms: a page asks for many connections at once. */
+/** How long a failure applies to later requests, in ms: a web page opens many connections at once. */
 const settled = 10_000;
 
 /**
- * A sign-in by a credential plugin, which may open a browser window. The plugin runs once for all requests that wait
- * for it. After a failure it does not run again before `allow` is called: every request until then fails with the
- * same reason.
+ * A sign-in by a credential plugin, which may open a browser window. The plugin runs once for all waiting
+ * requests. After a failure it does not run again until `allow` is called; until then every request fails
+ * with the same reason.
  */
 export class PluginSignIn implements Disposable {
   readonly #parts: PluginSignInParts;
   readonly #ended = new AbortController();
   #given: PluginCredentials | undefined;
-  /** Whether the server has ever accepted what was given. */
+  /** Whether the server has ever accepted these credentials. */
   #isAccepted = false;
   #running: Promise<PluginCredentials> | undefined;
   #failed: { readonly error: PosternError; readonly at: number } | undefined;
@@ -44,20 +44,20 @@ export class PluginSignIn implements Disposable {
       return this.#given;
     }
     if (this.#failed && !isUnattended) throw failedBefore(this.#failed.error, clock.now() - this.#failed.at);
-    // A request may stop waiting; the one run goes on for the next request.
+    // If a request stops waiting, the run continues for the next request.
     this.#running ??= this.#run().finally(() => this.#running = undefined);
     this.#running.catch(() => {});
     return await unlessAborted(this.#running, signal);
   }
 
-  /** The server knows who showed this. */
+  /** Records that the server accepted the credentials. */
   accept(shown: PluginCredentials): void {
     if (shown === this.#given) this.#isAccepted = true;
   }
 
   /**
-   * The server refuses what was shown. What it accepted before has ended early, and the plugin may run once more; what
-   * it never accepted is a failed sign-in, since another run would give the same.
+   * Records that the server rejected the credentials. If it accepted them before, they expired early and the
+   * plugin may run once more. If it never did, the sign-in failed: another run would return the same.
    */
   refuse(shown: PluginCredentials, error: PosternError): void {
     if (shown !== this.#given) return;
@@ -67,20 +67,20 @@ export class PluginSignIn implements Disposable {
     throw error;
   }
 
-  /** Another sign-in may begin, unless one has just failed; `atOnce` also then. */
+  /** Allows another sign-in, unless one failed just now; with `atOnce` even then. */
   allow({ atOnce = false }: { readonly atOnce?: boolean } = {}): void {
     const { clock } = this.#parts;
     if (atOnce || (this.#failed && clock.now() - this.#failed.at >= settled)) this.#failed = undefined;
   }
 
-  /** The user is another one now. */
+  /** Drops the credentials, because the user in the kubeconfig changed. */
   forget(): void {
     this.#given = this.#failed = undefined;
   }
 
-  /** Ends a plugin that runs. */
+  /** Stops a running plugin. */
   [Symbol.dispose](): void {
-    this.#ended.abort(new DOMException("The cluster was given up", "AbortError"));
+    this.#ended.abort(new DOMException("The cluster was closed", "AbortError"));
   }
 
   async #run(): Promise<PluginCredentials> {
@@ -105,6 +105,6 @@ function failedBefore({ code, message, cause }: PosternError, ms: number): Poste
   return new PosternError(code, `${message} (${when})`, {
     cause,
     detail: "sign_in",
-    hint: "connect to a name of this cluster again, or run: postern reload",
+    hint: "connect to this cluster again, or run: postern reload",
   });
 }

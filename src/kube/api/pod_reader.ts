@@ -11,10 +11,10 @@ export interface PodReaderParts {
   readonly clock: Clock;
 }
 
-/** How long an answer is taken for true, in ms. */
+/** How long an answer is reused, in ms. */
 const fresh = 5_000;
 const mostKept = 1_000;
-/** More pods than that with one address are those of the host's network; the first ones do. */
+/** More pods than this with one address are on the host network; the first ones are enough. */
 const mostWithAddress = 100;
 
 interface Kept {
@@ -22,7 +22,7 @@ interface Kept {
   readonly pods: Promise<readonly PodRecord[]>;
 }
 
-/** Reads pods one by one, when they are dialled: they are never watched. */
+/** Reads single pods when a client dials them; pods are never watched. */
 export class PodReader {
   readonly #parts: PodReaderParts;
   readonly #kept = new Map<string, Kept>();
@@ -48,7 +48,7 @@ export class PodReader {
     return pod;
   }
 
-  /** Those that live and have this address, in one namespace or (undefined) in all. */
+  /** The running pods with this address, in one namespace or (undefined) in all. */
   async byIp(
     ip: string,
     { namespace, signal }: { readonly namespace?: string; readonly signal: AbortSignal },
@@ -68,7 +68,7 @@ export class PodReader {
     });
   }
 
-  /** The same in each of some namespaces, for those who may not list pods everywhere. */
+  /** The same in each of several namespaces, for users who may not list pods in the whole cluster. */
   async byIpIn(
     ip: string,
     namespaces: readonly string[],
@@ -95,10 +95,10 @@ export class PodReader {
   }
 
   dispose(): void {
-    this.#ended.abort(new DOMException("The cluster was given up", "AbortError"));
+    this.#ended.abort(new DOMException("The cluster was closed", "AbortError"));
   }
 
-  /** One question at a time for all who ask the same; a failure is not kept. */
+  /** Makes one request for all concurrent callers with the same key; does not keep a failure. */
   #once(
     key: string,
     signal: AbortSignal,

@@ -4,11 +4,14 @@ import type { KubeApi } from "./kube_api.ts";
 
 export interface TokenQuestion {
   readonly token: string;
-  /** Whom the token must be meant for. */
+  /** The audience that the token must have. */
   readonly audience: string;
 }
 
-/** Whose token it is, by the API server (`TokenReview`); `auth` where that does not know it or it is meant for others. */
+/**
+ * The owner of a token, from the API server (`TokenReview`); throws `auth` if the token is unknown or has
+ * another audience.
+ */
 export async function reviewToken(
   api: Pick<KubeApi, "json">,
   { token, audience }: TokenQuestion,
@@ -28,16 +31,17 @@ export async function reviewToken(
   const { authenticated, user, audiences } = status;
   const name = isMapping(user) ? user["username"] : undefined;
   if (authenticated !== true || typeof name !== "string") {
-    throw new PosternError("auth", "Cannot take the token: the API server does not know it", {
-      hint: "it has ended, or is of another cluster: the agent's file has to be one that its kubelet renews",
+    throw new PosternError("auth", "Cannot accept the token: the API server rejects it", {
+      hint:
+        "give the agent a token file that its kubelet renews; this token has expired or belongs to another cluster",
     });
   }
-  // A server that looks at no audiences says none, and the token may be meant for anybody.
+  // A server that ignores audiences returns none; then the token might have any audience.
   if (Array.isArray(audiences) && audiences.includes(audience)) return name;
-  throw new PosternError("auth", `Cannot take the token: it is not meant for "${audience}"`, {
-    hint: "the audience of the agent's token and --authentication-audience have to be the same",
+  throw new PosternError("auth", `Cannot accept the token: its audience is not "${audience}"`, {
+    hint: "give the agent's token the audience in --authentication-audience",
   });
 }
 
-/** For one review, in ms: whoever waits for it has a deadline too. */
+/** Timeout of one review in ms; the agent that waits for it has a deadline too. */
 const patience = 8_000;

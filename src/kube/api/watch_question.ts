@@ -1,32 +1,32 @@
-/** What a watch is about: one kind of objects, in a namespace or (undefined) in the whole cluster. */
+/** The objects of a watch: one kind, in a namespace or (undefined) in the whole cluster. */
 export interface WatchSubject {
   /** `v1`, `apps/v1`. */
   readonly apiVersion: string;
-  /** Its plural, as paths have it: `services`. */
+  /** The plural of the kind, as in paths: `services`. */
   readonly resource: string;
   readonly namespace: string | undefined;
-  /** Only those with these labels: `a=b,c=d`. */
+  /** A label selector: `a=b,c=d`. */
   readonly labels?: string;
-  /** Only those with these fields: `metadata.name=cluster`. */
+  /** A field selector: `metadata.name=cluster`. */
   readonly fields?: string;
-  /** The most objects of one page of a list; 500 unless told. Large ones want fewer. */
+  /** Maximum number of objects on one page of a list; default: 500. Use less for large objects. */
   readonly page?: number;
 }
 
 const usualPage = 500;
 
-/** As messages name it. */
+/** The subject's name in messages. */
 export function subjectText({ resource, namespace }: WatchSubject): string {
   return `${resource} ${namespace === undefined ? "in all namespaces" : `in the namespace "${namespace}"`}`;
 }
 
-/** A page of the list; `next` is what the page before it gave. */
+/** The path of one page of the list; `next` comes from the page before. */
 export function listPath(subject: WatchSubject, next: string | undefined): string {
   const { page = usualPage } = subject;
   return pathOf(subject, { limit: String(page), ...(next !== undefined && { continue: next }) });
 }
 
-/** A watch from a version on, or (WatchList) one that begins with all there is. */
+/** The path of a watch from a version on, or of a WatchList, which starts with all objects. */
 export function watchPath(
   subject: WatchSubject,
   { seconds, from }: { readonly seconds: number; readonly from: string | undefined },
@@ -41,7 +41,7 @@ export function watchPath(
   });
 }
 
-/** Where a group's kinds begin: `/api/v1`, `/apis/apps/v1`. */
+/** The root path of an API group: `/api/v1`, `/apis/apps/v1`. */
 export function apiRoot(apiVersion: string): string {
   return apiVersion === "v1" ? "/api/v1" : `/apis/${apiVersion}`;
 }

@@ -2,34 +2,34 @@ import { isMapping } from "../../config/mod.ts";
 import { PosternError } from "../../words/mod.ts";
 import { metaOf, type ObjectMeta } from "./kube_records.ts";
 
-/** Where the objects of a watch are kept. */
+/** Stores the objects of a watch. */
 export interface WatchSink {
   put(object: unknown, meta: ObjectMeta): void;
   remove(meta: Pick<ObjectMeta, "namespace" | "name">): void;
 }
 
-/** What an event of a watch was. */
+/** The effect of a watch event. */
 export type WatchStep =
-  /** Something changed in the sink. */
+  /** The sink changed. */
   | "changed"
-  /** Nothing that was not known: a repetition, an event that comes too late, a bookmark. */
+  /** Nothing new: a repetition, a late event or a bookmark. */
   | "same"
-  /** All objects that there were at the begin have come (WatchList). */
+  /** All initial objects have arrived (WatchList). */
   | "listed"
-  /** The server does not know any more what happened since: begin again with a list. */
+  /** The server no longer knows the version: start again with a list. */
   | "gone"
-  /** An error that the server sent in the midst of its answer. */
+  /** An error that the server sent in the middle of the watch. */
   | { readonly status: number; readonly text: string };
 
-/** How many removed objects are remembered, lest an event that comes too late brings one back. */
+/** How many removed objects are remembered, so that a late event does not restore one. */
 const mostRemoved = 500;
 
-/** What a list and the events after it say of one kind of objects: keeps the versions, and has no I/O. */
+/** Applies a list and the events after it to a sink; tracks versions, does no I/O. */
 export class WatchState {
   readonly #sink: WatchSink;
   readonly #held = new Map<string, ObjectMeta>();
   readonly #removed = new Map<string, string>();
-  /** Held from before, and not yet seen in the list that is being read. */
+  /** Objects from before that the current list has not named yet. */
   #unseen: Map<string, ObjectMeta> | undefined;
   #resourceVersion: string | undefined;
 
@@ -41,19 +41,19 @@ export class WatchState {
     return this.#held.size;
   }
 
-  /** Where the watch can be resumed; undefined while there is no whole list. */
+  /** The version from which the watch can resume; undefined without a complete list. */
   get resourceVersion(): string | undefined {
     return this.#resourceVersion;
   }
 
-  /** A list begins: what it does not name is removed at its end, and meanwhile stays. */
+  /** Begins a list. Objects that it does not name stay until its end, then are removed. */
   beginList(): void {
     this.#resourceVersion = undefined;
     this.#removed.clear();
     this.#unseen = new Map(this.#held);
   }
 
-  /** A page of a list; the answer is where the next one begins, or undefined after the last. */
+  /** Applies one page of a list; returns the token of the next page, or undefined after the last. */
   page(list: unknown): string | undefined {
     const { metadata, items } = isMapping(list) ? list : {};
     if (!isMapping(metadata) || typeof metadata["resourceVersion"] !== "string") {
@@ -71,18 +71,18 @@ export class WatchState {
     return undefined;
   }
 
-  /** An event of the watch. */
+  /** Applies one watch event. */
   event(value: unknown): WatchStep {
     const { type, object } = isMapping(value) ? value : {};
     if (type === "ERROR") return refused(object);
     if (type === "BOOKMARK") return this.#bookmark(object);
     const meta = metaOf(object);
     if (!meta) {
-      throw new PosternError("protocol", "Cannot read the watch: an event has no object with a name");
+      throw new PosternError("protocol", "Cannot read the watch: an event has no named object");
     }
     if (type === "ADDED" || type === "MODIFIED") return this.#changed(object, meta);
     if (type === "DELETED") return this.#deleted(meta);
-    throw new PosternError("protocol", "Cannot read the watch: an event is of no known type");
+    throw new PosternError("protocol", "Cannot read the watch: an event has an unknown type");
   }
 
   #bookmark(object: unknown): WatchStep {
@@ -101,7 +101,7 @@ export class WatchState {
   #changed(object: unknown, meta: ObjectMeta): WatchStep {
     const key = keyOf(meta);
     const known = this.#held.get(key)?.resourceVersion ?? this.#removed.get(key);
-    // While a list is read nothing is too old: the server may have been set back to a backup.
+    // During a list, accept older versions too: the server may have been restored from a backup.
     if (!this.#unseen && known !== undefined && !isNewer(meta.resourceVersion, known)) return "same";
     this.#put(object, meta);
     if (!this.#unseen) this.#advance(meta.resourceVersion);
@@ -154,7 +154,10 @@ function keyOf({ namespace, name }: ObjectMeta): string {
   return `${namespace}/${name}`;
 }
 
-/** Versions are numbers that grow (`compareResourceVersion`, since 1.35 a promise); what is none counts as newer. */
+/**
+ * Versions are increasing numbers (`compareResourceVersion`, guaranteed since 1.35); any other version counts
+ * as newer.
+ */
 function isNewer(version: string, than: string): boolean {
   if (!/^[1-9][0-9]*$/.test(version) || !/^[1-9][0-9]*$/.test(than)) return version !== than;
   return version.length === than.length ? version > than : version.length > than.length;

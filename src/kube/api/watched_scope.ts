@@ -5,15 +5,17 @@ import { serviceRecord, sliceRecord } from "./kube_records.ts";
 import { KubeWatch, type WatchParts } from "./kube_watch.ts";
 import { ServiceTable } from "../services/service_table.ts";
 
-/** A namespace, or (undefined) the whole cluster, whose Services and endpoints are held by two watches. */
+/** A namespace, or (undefined) the whole cluster, whose Services and endpoints two watches hold. */
 export class WatchedScope implements AsyncDisposable {
   readonly namespace: string | undefined;
   readonly table = new ServiceTable();
-  /** When somebody asked for it last, by the clock. */
+  /** When a caller last asked for it, by the clock. */
   lastUsed: number;
-  /** When its first list failed, by the clock: there is nothing to be had of this one any more. */
+  /** When its first list failed, by the clock; this scope is then unusable. */
   failedAt: number | undefined;
-  /** Whether that was a sign-in, which is not repeated before a person asks: a new attempt costs the server nothing. */
+  /**
+   * Whether that failure was a sign-in, which waits for a user. A repeated request costs the server nothing.
+   */
   hasFailedSignIn = false;
   readonly #parts: WatchParts;
   readonly #watches: readonly KubeWatch[];
@@ -47,7 +49,7 @@ export class WatchedScope implements AsyncDisposable {
         },
       }),
     ];
-    // Why a first list failed is told to those who wait for it.
+    // Callers of `ready` get the error of a failed first list.
     this.#tasks = new Tasks(undefined, () => {});
     this.#synced = Promise.all(this.#watches.map((watch) => watch.synced));
     this.#synced.catch((error) => {
@@ -62,14 +64,14 @@ export class WatchedScope implements AsyncDisposable {
     return this.#watches.every((watch) => watch.isSynced);
   }
 
-  /** Waits until all is held, or fails with why it is not. */
+  /** Waits until all objects have arrived; throws the reason if they do not. */
   async ready({ signal }: { readonly signal: AbortSignal }): Promise<void> {
     this.lastUsed = this.#parts.clock.now();
     for (const watch of this.#watches) watch.hurry();
     await unlessAborted(this.#synced, signal);
   }
 
-  /** Resumes its watches on new connections. */
+  /** Resumes the watches on new connections. */
   renew(): void {
     for (const watch of this.#watches) watch.renew();
   }

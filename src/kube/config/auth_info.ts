@@ -18,10 +18,10 @@ import { jsonIn } from "../../core/mod.ts";
 import { isPemIn } from "../../clusters/mod.ts";
 import { execArgumentProblems } from "./exec_arguments.ts";
 
-/** A user of a kubeconfig (`kubeconfig.v1.AuthInfo`), as far as somebody else may write one for us. */
+/** A user of a kubeconfig (`kubeconfig.v1.AuthInfo`), limited to the fields that a catalogue may set. */
 export type AuthInfo = Infer<typeof authInfo>;
 
-/** A user that a fact describes, or why it cannot be used. */
+/** A user read from a fact, or the problems that make it unusable. */
 export type ReadAuthInfo =
   | { readonly user: AuthInfo; readonly isSecret: boolean }
   | { readonly problems: readonly string[] };
@@ -31,14 +31,17 @@ export interface AuthInfoOptions {
   readonly allowExec: readonly string[];
 }
 
-/** A word of an HTTP header: a line end in it would make a second one. */
+/** A single word for an HTTP header: a line break would start a second header. */
 const word = () =>
-  refine(secret(), (value) => /^[\x21-\x7e]{1,65536}$/.test(value) ? undefined : "must be one word of ASCII");
+  refine(
+    secret(),
+    (value) => /^[\x21-\x7e]{1,65536}$/.test(value) ? undefined : "must be a single ASCII word",
+  );
 
 const line = () => text({ max: 2000, pattern: /^\P{C}+$/u, describe: "a text on one line" });
 
 const pem = (kind: string) =>
-  refine(secret(), (value) => isPemIn(value, kind) ? undefined : `must be the base64 form of PEM (${kind})`);
+  refine(secret(), (value) => isPemIn(value, kind) ? undefined : `must be base64-encoded PEM (${kind})`);
 
 const exec = record({
   apiVersion: choice("client.authentication.k8s.io/v1", "client.authentication.k8s.io/v1beta1"),
@@ -50,7 +53,7 @@ const exec = record({
   interactiveMode: optional(choice("Never", "IfAvailable", "Always")),
 });
 
-/** Files are not for a fact to name: `client-certificate`, `client-key` and `tokenFile` are unknown here. */
+/** A fact must not name files, so `client-certificate`, `client-key` and `tokenFile` are unknown here. */
 const authInfo = record({
   exec: optional(exec),
   token: optional(word()),
@@ -64,12 +67,12 @@ const authInfo = record({
   "as-user-extra": optional(dictionary(list(line(), { max: 100 }))),
 });
 
-/** The most characters of a user as JSON in a text: a longer one is not read. */
+/** Maximum length of a user as a JSON text, in characters. */
 const mostCharacters = 1_000_000;
 
 /**
- * Reads the user that a fact describes: an object, or one as JSON in a text. Every field is looked at, and one that is
- * wrong or unknown costs the whole user: half of one would sign in as somebody else.
+ * Reads the user from a fact: an object, or a text with JSON. A wrong or unknown field invalidates the whole
+ * user, because half a user could sign in as someone else.
  */
 export function readAuthInfo(fact: unknown, { allowExec }: AuthInfoOptions): ReadAuthInfo {
   const value = typeof fact === "string" ? jsonIn(fact.length > mostCharacters ? "" : fact) : fact;
@@ -88,7 +91,7 @@ export function readAuthInfo(fact: unknown, { allowExec }: AuthInfoOptions): Rea
     : { problems };
 }
 
-/** kubectl takes no plugin of version 1 that does not say whether it asks at the terminal. */
+/** kubectl rejects `v1` plugins without interactiveMode. */
 function withInteractiveMode(user: AuthInfo): AuthInfo {
   const { exec } = user;
   if (exec?.apiVersion !== "client.authentication.k8s.io/v1" || exec.interactiveMode !== undefined) {
@@ -102,14 +105,14 @@ function execProblems({ command, args = [] }: Infer<typeof exec>, allowExec: rea
     return ["exec.command must be the name of a program without a path"];
   }
   if (!allowExec.includes(command)) {
-    return [`exec.command is ${JSON.stringify(command)}, which allowExec does not name`];
+    return [`exec.command is ${JSON.stringify(command)}, which is not in allowExec`];
   }
   return execArgumentProblems(command, args);
 }
 
 /**
- * A variable that is the program's own business. What changes which code is loaded or started, where files are, or
- * whom the program believes is not for a fact to set.
+ * A variable for the plugin itself. A fact must not set variables that change which code is loaded or
+ * started, where files are, or which certificates the program trusts.
  */
 function environmentName(): Schema<string> {
   const foreign = new RegExp(
@@ -128,7 +131,7 @@ function environmentName(): Schema<string> {
     text({ max: 100, pattern: /^[A-Za-z_][A-Za-z0-9_]*$/, describe: "the name of a variable" }),
     (name) =>
       foreign.test(name)
-        ? "must not be a variable that changes what is loaded, started or believed"
+        ? "must not change which code is loaded or started, or what the program trusts"
         : undefined,
   );
 }

@@ -1,6 +1,6 @@
 /**
- * A context as one or more labels of a host name: `kind-dev` as it is, `arn:aws:eks:eu:1:cluster/web` and `a@b` with
- * dashes for what no label may have.
+ * A context as labels of a host name: `kind-dev` stays as it is; in `arn:aws:eks:eu:1:cluster/web` and `a@b`,
+ * dashes replace characters that a label cannot contain.
  */
 export function contextLabels(context: string): string {
   return context.toLowerCase().split(".").map((label) =>
@@ -15,8 +15,8 @@ export interface ContextName {
 }
 
 /**
- * The context that a name of `NAME.CONTEXT` means, the one with the longest name first; undefined for none, and for
- * one that is called as another.
+ * The context that `NAME.CONTEXT` refers to; the longest context wins. Undefined if none matches or two
+ * contexts have the same labels.
  */
 export function findContext(name: string, contexts: readonly string[]): ContextName | undefined {
   const lower = name.toLowerCase();

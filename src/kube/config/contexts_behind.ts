@@ -1,15 +1,15 @@
 import type { Files } from "../../world/mod.ts";
 
-/** What kubeconfigs say of contexts that kubectl reads behind another one: of two the first one counts. */
+/** The contexts of the kubeconfigs that kubectl reads after the first one. The first current context wins. */
 export interface ContextsBehind {
   readonly names: ReadonlySet<string>;
   readonly current: string | undefined;
 }
 
-/** The most bytes of a kubeconfig that is looked into. */
+/** Maximum size of a kubeconfig in bytes. */
 const longest = 16 * 1024 * 1024;
 
-/** Reads the contexts of these files, as far as they are there. */
+/** Reads the contexts of these files; skips missing ones. */
 export async function contextsBehind(
   files: Pick<Files, "readTextIfThere">,
   paths: readonly string[],

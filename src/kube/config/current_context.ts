@@ -3,12 +3,12 @@ import type { World } from "../../world/mod.ts";
 import { contextsBehind } from "./contexts_behind.ts";
 import { withKubeconfigLock } from "./kubeconfig_lock.ts";
 
-/** The most bytes of a kubeconfig that is looked into. */
+/** Maximum size of a kubeconfig in bytes. */
 const longest = 16 * 1024 * 1024;
 
 /**
- * Makes another context the current one in the first of the kubeconfigs that kubectl reads, under its lock; the answer
- * is the former one. Either may be one of the files behind it.
+ * Sets the current context in the first kubeconfig that kubectl reads, under its lock, and returns the former
+ * one. Both contexts may be defined in any of the files.
  */
 export async function makeCurrent(
   { clock, files }: Pick<World, "clock" | "files">,
@@ -19,10 +19,10 @@ export async function makeCurrent(
   const { withCurrentContext } = await import("./kubeconfig_text.ts");
   if (!await files.info(path)) throw missing(path, context);
   const real = await files.real(path);
-  const { names: besides, current } = await contextsBehind(files, behind);
+  const { names: others, current } = await contextsBehind(files, behind);
   return await withKubeconfigLock({ clock, files }, [path, real], { signal }, async () => {
     const text = await files.readText(real, { limit: longest });
-    const changed = withCurrentContext(text, context, { path, besides });
+    const changed = withCurrentContext(text, context, { path, others });
     if (!changed) throw missing(path, context);
     await files.replace(real, changed.text);
     return changed.former ?? current;
@@ -32,9 +32,9 @@ export async function makeCurrent(
 function missing(path: string, context: string): PosternError {
   return new PosternError(
     "config",
-    `Cannot go to "${context.slice(0, 100)}": "${path}" has no such context`,
+    `Cannot use the context "${context.slice(0, 100)}": "${path}" has no such context`,
     {
-      hint: "see which there are: kubectl config get-contexts",
+      hint: "list the contexts: kubectl config get-contexts",
     },
   );
 }

@@ -1,17 +1,17 @@
-/** What a program of the usual list may be asked to do: its first words, and the options behind them. */
+/** The arguments that a well-known program may get: its first words, and the options after them. */
 interface UsualWork {
   readonly words: readonly string[];
   readonly options: Readonly<Record<string, RegExp>>;
 }
 
 const any = /^/;
-/** Where the person's browser comes back to is nobody else's to reach. */
+/** The address of the browser's callback must not be reachable from other machines. */
 const loopback = /^(?:(?:127\.0\.0\.1|localhost|\[::1\]):[0-9]{1,5}(?:,|$))+$/;
 const loopbackUrl = /^https?:\/\/(?:127\.0\.0\.1|localhost|\[::1\])(?::[0-9]{1,5})?(?:\/[\w./-]*)?$/;
 
 /**
- * The options of kubelogin that only say how to sign in. The others start programs, open addresses, read and write
- * files wherever it is said (`--log_file` too), or leave TLS unchecked.
+ * The options of kubelogin that only control the sign-in. Its other options start programs, open URLs, read
+ * and write arbitrary files (also `--log_file`), or disable TLS verification.
  */
 const ofKubelogin: Readonly<Record<string, RegExp>> = {
   "--oidc-issuer-url": /^https:\/\//,
@@ -52,11 +52,13 @@ const usualWork: Readonly<Record<string, UsualWork>> = {
   },
 };
 
-/** Options by which programs that are not known here start others, or read another configuration. */
+/** Options with which other programs start further programs or read another configuration. */
 const startingOption =
   /^--?(?:browser-command|kubeconfig|exec-command|exec-plugin-command|as|as-group|server|log[_-]?(?:file|dir))(?:=|$)/;
 
-/** What a fact may not have a program do that signs in; the values, which may be secrets, are not told. */
+/**
+ * Problems of the arguments of a plugin that a fact defines. They do not show values, which may be secret.
+ */
 export function execArgumentProblems(command: string, args: readonly string[]): string[] {
   const work = Object.hasOwn(usualWork, command) ? usualWork[command] : undefined;
   if (work) return usualProblems(command, args, work);
@@ -66,7 +68,7 @@ export function execArgumentProblems(command: string, args: readonly string[]): 
 
 function usualProblems(command: string, args: readonly string[], { words, options }: UsualWork): string[] {
   if (words.some((word, at) => args[at] !== word)) {
-    return [`exec.args may have ${command} sign in only: ${words.join(" ")}`];
+    return [`exec.args may only sign in with ${command}: ${words.join(" ")}`];
   }
   const problems: string[] = [];
   for (let at = words.length; at < args.length; at++) {
@@ -74,18 +76,18 @@ function usualProblems(command: string, args: readonly string[], { words, option
     const allowed = Object.hasOwn(options, name) ? options[name] : undefined;
     if (!allowed) {
       problems.push(
-        name === "" ? "exec.args must have options only, behind the first words" : mustNotHave(name),
+        name === "" ? "exec.args must contain only options after the first words" : mustNotHave(name),
       );
       continue;
     }
-    // The value may be the next word, unless that is an option.
+    // The next word may be the value, unless it is an option.
     const next = args[at + 1];
     const given = value ?? (next !== undefined && !next.startsWith("-") ? args[++at] : undefined);
-    if (!allowed.test(given ?? "")) problems.push(`exec.args must not have ${name} with this value`);
+    if (!allowed.test(given ?? "")) problems.push(`exec.args must not set ${name} to this value`);
   }
   return problems;
 }
 
 function mustNotHave(option: string): string {
-  return `exec.args must not have ${option.replace(/=.*/s, "").slice(0, 60)}`;
+  return `exec.args must not contain ${option.replace(/=.*/s, "").slice(0, 60)}`;
 }

@@ -4,21 +4,21 @@ import type { Dialer, SecureOptions, ShownCertificate, World } from "../../world
 
 export interface FirstUseParts {
   readonly world: Pick<World, "clock" | "files" | "network" | "places">;
-  /** How API servers are reached. */
+  /** Connects to API servers. */
   readonly dial: Dialer;
 }
 
-/** An authority that has just been taken for the one of an API server. */
+/** A certificate authority that postern now trusts for an API server. */
 export interface LearntAuthority {
   readonly pem: string;
-  /** Of the certificate, as `openssl x509 -fingerprint -sha256` shows it. */
+  /** SHA-256 of the certificate, as `openssl x509 -fingerprint -sha256` prints it. */
   readonly fingerprint: string;
 }
 
-/** How long an API server may take to show its certificates, in ms. */
+/** Timeout of the TLS handshake with an API server, in ms. */
 const limit = 15_000;
 
-/** The authority that an API server had when it was first used, as its owner wanted it; PEM. */
+/** The certificate authority that an API server had on first use, in PEM, if the user chose to trust it. */
 export async function trustedAuthority(
   { files, places }: Pick<World, "files" | "places">,
   api: URL,
@@ -27,8 +27,9 @@ export async function trustedAuthority(
 }
 
 /**
- * Asks an API server which authority has signed its certificate, and takes its word for it this once: from then on it
- * has to be that one. Undefined where the system trusts it anyhow, and nothing has to be remembered.
+ * Fetches the certificate authority of an API server and trusts it on this first use; later connections
+ * require the same one. Undefined if the system trusts the server's certificate, so that nothing needs to be
+ * stored.
  */
 export async function learnAuthority(
   api: URL,
@@ -37,7 +38,10 @@ export async function learnAuthority(
 ): Promise<LearntAuthority | undefined> {
   const { clock } = parts.world;
   const error = () =>
-    new PosternError("timeout", `Cannot see the certificate of ${api.host}: none within ${limit / 1000} s`);
+    new PosternError(
+      "timeout",
+      `Cannot get the certificate of ${api.host}: no answer within ${limit / 1000} s`,
+    );
   return await within({ clock, ms: limit, signal, error }, (signal) => learn(api, parts, signal));
 }
 
@@ -66,13 +70,13 @@ async function learn(
   if (!top?.isAuthority) {
     throw new PosternError(
       "auth",
-      `Cannot tell who has signed the certificate of ${api.host}: it does not show it`,
+      `Cannot identify the certificate authority of ${api.host}: the server does not send its certificate`,
       {
-        hint: "have its authority written into the facts of the cluster",
+        hint: "add the certificate authority to the facts of the cluster",
       },
     );
   }
-  // Its name has to be right, and everything signed as it should be.
+  // The server name and every signature must be valid under this authority.
   await shake({ trust: "ca", ca: top.pem });
   await files.privateDirectory(places.state);
   await files.privateDirectory(directoryIn(places.state));
@@ -86,7 +90,7 @@ async function isTrusted(shake: () => Promise<void>, signal: AbortSignal): Promi
     return true;
   } catch (error) {
     signal.throwIfAborted();
-    // A certificate that is not trusted is what this is about; a server that cannot be reached is not.
+    // An untrusted certificate is the expected case; an unreachable server is an error.
     if (error instanceof PosternError && error.code === "auth") return false;
     throw error;
   }
@@ -104,14 +108,13 @@ async function shakeHands(
 
 function changed(cause: unknown, api: URL, path: string): unknown {
   if (!(cause instanceof PosternError) || cause.code !== "auth") return cause;
-  const what =
-    `Cannot trust ${api.host}: it is not signed by the authority that it had when it was first used`;
+  const what = `Cannot trust ${api.host}: its certificate authority differs from the one on first use`;
   return withContext(what, cause, {
-    hint: `where that is as it should be, forget the former one: remove "${path}"`,
+    hint: `if this change is expected, remove "${path}"`,
   });
 }
 
-/** A name that a person can read and remove. */
+/** A file name that a user can recognize and remove. */
 function pathOf(state: string, { hostname, port }: URL): string {
   return `${directoryIn(state)}/${hostname.replaceAll(/[^a-z0-9.-]/g, "_")}_${port || "443"}.pem`;
 }

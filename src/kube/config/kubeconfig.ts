@@ -8,7 +8,7 @@ import {
   textOf,
 } from "../../clusters/mod.ts";
 
-/** A kubeconfig (`kubeconfig.v1.Config`), its keys in the order in which they are written. */
+/** A kubeconfig (`kubeconfig.v1.Config`), with the keys in the order in which they are written. */
 export interface Kubeconfig {
   readonly apiVersion: "v1";
   readonly kind: "Config";
@@ -31,42 +31,42 @@ export interface KubeconfigContext {
   readonly namespace?: string;
 }
 
-/** What a catalogue's settings say of how its clusters are signed in to. */
+/** The settings of a catalogue for the sign-in to its clusters. */
 export interface SignInRules {
-  /** The fact that holds a user. */
+  /** The fact that contains a user. */
   readonly authInfoFact?: string | undefined;
   readonly allowExec: readonly string[];
 }
 
 export interface KubeconfigOptions {
-  /** The door: `socks5://127.0.0.1:12000`. */
+  /** The instance's proxy: `socks5://127.0.0.1:12000`. */
   readonly proxyUrl: string;
-  /** Whether tokens, passwords and keys that facts hold are written too. */
+  /** Whether to write tokens, passwords and keys from facts. */
   readonly credentials: boolean;
-  /** Certificate authorities of which no fact tells: PEM by the name of the cluster. */
+  /** Certificate authorities that no fact contains: PEM by cluster name. */
   readonly authorities?: ReadonlyMap<string, string>;
-  /** The command line that starts postern: the plugin that signs in to OpenShift is a part of it. */
+  /** The command line of postern, which is also the credential plugin for OpenShift. */
   readonly self: readonly string[];
-  /** By the name of the catalogue. */
+  /** The rules of a catalogue, by its name. */
   readonly rulesFor: (catalogue: string) => SignInRules;
 }
 
 const authorityFact = "talosAPICertificateAuthorityData";
 
-/** The certificate authority of which the facts of a cluster tell, as a kubeconfig has it. */
+/** The certificate authority from a cluster's facts, in the form of a kubeconfig. */
 export function authorityInFacts(cluster: Cluster): string | undefined {
   return certificateData(factOf(cluster, authorityFact));
 }
 
-/** A kubeconfig, and what a person should know of it. */
+/** A kubeconfig, with notes for the user. */
 export interface MadeKubeconfig {
   readonly kubeconfig: Kubeconfig;
   readonly notes: readonly string[];
 }
 
 /**
- * One kubeconfig for some clusters: cluster, context and user are all called as the cluster is, in the order of the
- * alphabet; the first cluster that has an API is the current one. Clusters without an API are left out.
+ * Builds one kubeconfig for several clusters in alphabetical order; cluster, context and user have the
+ * cluster's name. The first cluster with an API is the current context. Clusters without an API are left out.
  */
 export function kubeconfigOf(known: readonly KnownCluster[], options: KubeconfigOptions): MadeKubeconfig {
   const notes: string[] = [];
@@ -102,14 +102,14 @@ function entryOf(known: KnownCluster, options: KubeconfigOptions, notes: string[
   const { name, cluster } = known;
   const { api } = addressesOf(cluster);
   if (!api) {
-    notes.push(`${name} is left out: no fact has an address of its API that begins with https://`);
+    notes.push(`${name} is left out: no fact contains an API URL that begins with https://`);
     return undefined;
   }
   const written = factOf(cluster, authorityFact);
   const ca = authorityInFacts(cluster) ?? certificateData(options.authorities?.get(name));
   if (ca === undefined && textOf(written) !== undefined) {
     notes.push(
-      `${name} has no certificate authority: the fact ${authorityFact} is not PEM in base64`,
+      `${name} has no certificate authority: the fact ${authorityFact} is not base64-encoded PEM`,
     );
   }
   const user = userOf(known, api, options);
@@ -137,41 +137,41 @@ function userOf(
   if (fact !== undefined && fact !== null && fact !== "") {
     const read = readAuthInfo(fact, { allowExec });
     if ("problems" in read) {
-      return { note: `the fact ${authInfoFact} cannot be used: ${read.problems.join("; ")}` };
+      return { note: `postern cannot use the fact ${authInfoFact}: ${read.problems.join("; ")}` };
     }
     if (!read.isSecret || credentials) return { user: read.user };
-    return { note: `the fact ${authInfoFact} holds credentials: add --with-credentials` };
+    return { note: `the fact ${authInfoFact} contains credentials; to write them, add --with-credentials` };
   }
   if (addressesOf(cluster).platform === "openshift") return { user: openShiftUser(api, self) };
   const issuer = textOf(factOf(cluster, "oidcIssuer"));
   const client = textOf(factOf(cluster, "oidcClientId"));
   if (issuer !== undefined && client !== undefined) return kubeloginUser(issuer, client, allowExec);
-  return { note: "no fact says how to sign in" };
+  return { note: "no fact describes a sign-in" };
 }
 
-/** The user of an OpenShift cluster: our own plugin, told of the cluster by whoever starts it. */
+/** The user of an OpenShift cluster: postern itself as the plugin, which gets the cluster from its caller. */
 function openShiftUser(api: URL, [command = "", ...before]: readonly string[]): AuthInfo {
   return {
     exec: {
       apiVersion: "client.authentication.k8s.io/v1",
       command,
       args: [...before, "exec-credential", `--server=${api.origin}`],
-      // Certificate authority and door stand in the kubeconfig only.
+      // The plugin gets certificate authority and proxy from the kubeconfig only.
       provideClusterInfo: true,
-      // It has a browser to ask with: what kubectl reads is kubectl's.
+      // It signs in with a browser; stdin belongs to kubectl.
       interactiveMode: "Never",
     },
   };
 }
 
-/** The user of a cluster that signs in with OpenID Connect, as the plugin kubelogin does it. */
+/** The user of a cluster with OpenID Connect, for the plugin kubelogin. */
 function kubeloginUser(issuer: string, client: string, allowExec: readonly string[]): FoundUser {
   const url = URL.parse(issuer);
   if (url?.protocol !== "https:" || url.username !== "" || url.password !== "" || issuer.length > 2000) {
-    return { note: "the fact oidcIssuer is not an address that begins with https://" };
+    return { note: "the fact oidcIssuer is not a URL that begins with https://" };
   }
-  if (!/^[\x21-\x7e]{1,500}$/.test(client)) return { note: "the fact oidcClientId is not one word" };
-  if (!allowExec.includes("kubelogin")) return { note: "allowExec does not name kubelogin" };
+  if (!/^[\x21-\x7e]{1,500}$/.test(client)) return { note: "the fact oidcClientId is not a single word" };
+  if (!allowExec.includes("kubelogin")) return { note: "kubelogin is not in allowExec" };
   return {
     user: {
       exec: {
@@ -179,14 +179,15 @@ function kubeloginUser(issuer: string, client: string, allowExec: readonly strin
         command: "kubelogin",
         args: [
           "get-token",
-          // An issuer is compared letter by letter.
+          // API servers compare the issuer byte by byte.
           `--oidc-issuer-url=${issuer}`,
           `--oidc-client-id=${client}`,
-          // What API servers tell people by. kubelogin asks for neither, and not every provider gives them unasked.
+          // API servers identify users by these claims. kubelogin does not request them, and not every
+          // provider includes them by default.
           "--oidc-extra-scope=email",
           "--oidc-extra-scope=profile",
         ],
-        installHint: "kubelogin is needed to sign in: https://github.com/int128/kubelogin",
+        installHint: "install kubelogin to sign in: https://github.com/int128/kubelogin",
         provideClusterInfo: false,
         interactiveMode: "IfAvailable",
       },

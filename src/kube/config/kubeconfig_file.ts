@@ -5,23 +5,23 @@ import { contextsBehind } from "./contexts_behind.ts";
 import type { Kubeconfig } from "./kubeconfig.ts";
 import { withKubeconfigLock } from "./kubeconfig_lock.ts";
 
-/** The most bytes of a kubeconfig that is looked into. */
+/** Maximum size of a kubeconfig in bytes. */
 const longest = 16 * 1024 * 1024;
 
 export interface KubeconfigFileOptions {
-  /** Replaces what postern did not write. */
+  /** Replaces files that postern did not write. */
   readonly force: boolean;
 }
 
-/** A kubeconfig as YAML: the same one always gives the same text. */
+/** A kubeconfig as YAML; the text is deterministic. */
 export async function writtenKubeconfig(kubeconfig: Kubeconfig): Promise<string> {
   const { kubeconfigText } = await import("./kubeconfig_text.ts");
   return kubeconfigText(kubeconfig);
 }
 
 /**
- * Writes a kubeconfig, readable by its owner only, in the place of one that postern has written. A symbolic link there
- * is replaced and not followed.
+ * Writes a kubeconfig that only its owner can read, and replaces an existing one that postern wrote. Replaces
+ * a symbolic link instead of following it.
  */
 export async function writeKubeconfigFile(
   files: Files,
@@ -32,33 +32,32 @@ export async function writeKubeconfigFile(
   const { kubeconfigMark, kubeconfigText } = await import("./kubeconfig_text.ts");
   const info = await files.info(path);
   if (info && info.kind !== "file") {
-    throw new PosternError("config", `Cannot write "${path}": it is not a file`, {
-      hint: "name a file, or one that is not there yet",
+    throw new PosternError("config", `Cannot write "${path}": it is not a regular file`, {
+      hint: "name a regular file or a new path",
     });
   }
   if (info && !force && !await beginsWith(files, path, kubeconfigMark)) {
     throw new PosternError("not_allowed", `Cannot replace "${path}": postern did not write it`, {
-      hint: "add --force to replace it, or --merge to add to it",
+      hint: "add --force to replace the file, or --merge to add to it",
     });
   }
   await files.replace(path, kubeconfigText(kubeconfig));
 }
 
 export interface MergeKubeconfigOptions extends KubeconfigFileOptions {
-  /** The kubeconfigs that kubectl reads behind this one. */
+  /** The kubeconfigs that kubectl reads after this one. */
   readonly behind?: readonly string[];
   readonly signal: AbortSignal;
 }
 
-/** How often entries are put back that somebody has taken out at the same time. */
+/** How often to add the entries again if another program removed them. */
 const mostRounds = 5;
-/** How long kubectl may be between reading a file and locking it, in ms. */
+/** How long kubectl may take between reading a file and locking it, in ms. */
 const settling = 150;
 
 /**
- * Adds a kubeconfig to one that may have been written by anybody; a symbolic link there stays one. It is changed under
- * kubectl's lock. A kubectl that has read the file before that and locks it after takes out what it has not seen, so
- * it is looked at once more.
+ * Merges a kubeconfig into an existing one, under kubectl's lock; a symbolic link stays. A kubectl that read
+ * the file before and locks it after removes the new entries, so the file is checked again.
  */
 export async function mergeKubeconfigFile(
   { clock, files }: Pick<World, "clock" | "files">,
@@ -79,9 +78,13 @@ export async function mergeKubeconfigFile(
     await pause(clock, settling, { signal });
     if (holdsKubeconfig(await read(), kubeconfig)) return;
   }
-  throw new PosternError("internal", `Cannot add to "${path}": another program takes it out each time`, {
-    hint: "see which program changes it, and try again",
-  });
+  throw new PosternError(
+    "internal",
+    `Cannot add to "${path}": another program removes the entries each time`,
+    {
+      hint: "find the program that changes the file, then try again",
+    },
+  );
 }
 
 async function beginsWith(files: Files, path: string, mark: string): Promise<boolean> {

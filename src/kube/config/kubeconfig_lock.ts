@@ -2,14 +2,14 @@ import { directoryOf, fileNameOf, type Files, type World } from "../../world/mod
 import { pause } from "../../core/mod.ts";
 import { PosternError } from "../../words/mod.ts";
 
-/** How long others may keep a kubeconfig locked, in ms: kubectl does for the moment in which it writes. */
+/** How long to wait for another program's lock, in ms; kubectl holds it only while writing. */
 const patience = 10_000;
-/** How often it is tried, in ms. */
+/** Pause between attempts, in ms. */
 const interval = 20;
 
 /**
- * Does something while kubeconfigs are locked as kubectl and its kin lock them: by a file FILE.lock that must not be
- * there before. The same file may be known by several paths.
+ * Runs `work` while kubeconfigs are locked as kubectl does it: with an exclusively created FILE.lock. Several
+ * paths may refer to the same file.
  */
 export async function withKubeconfigLock<T>(
   world: Pick<World, "clock" | "files">,
@@ -23,7 +23,7 @@ export async function withKubeconfigLock<T>(
     const lock = await lockOf(path, world.files);
     if (!locks.has(lock)) locks.set(lock, path);
   }
-  // In one order for all, as kubectl takes them.
+  // Every program must take the locks in the same order; kubectl sorts them.
   for (const [lock, path] of [...locks].sort(([a], [b]) => a < b ? -1 : 1)) {
     await take(world, lock, { path, signal });
     held.defer(() => world.files.remove(lock));
@@ -31,7 +31,10 @@ export async function withKubeconfigLock<T>(
   return await work();
 }
 
-/** The lock of a path. Its directory may have several names: by two of them a lock would be waited for by who has it. */
+/**
+ * The lock file of a path, in its real directory: with two names for one directory, the process would wait
+ * for itself.
+ */
 async function lockOf(path: string, files: Pick<Files, "real">): Promise<string> {
   const directory = directoryOf(path);
   const real = await files.real(directory === path ? "." : directory);
@@ -46,9 +49,9 @@ async function take(
   const end = clock.now() + patience;
   while (!await files.create(lock)) {
     if (clock.now() >= end) {
-      throw new PosternError("config", `Cannot change "${path}": another program has it locked`, {
+      throw new PosternError("config", `Cannot change "${path}": another program has locked it`, {
         exit: 1,
-        hint: `where no kubectl runs, one that was killed has left it: remove "${lock}"`,
+        hint: `if no kubectl is running, remove the stale lock "${lock}"`,
       });
     }
     await pause(clock, interval, { signal });

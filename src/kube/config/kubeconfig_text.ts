@@ -1,4 +1,4 @@
-// The YAML library by its names: a file that is loaded when a kubeconfig is written.
+// Imports the YAML library by name; loaded when a kubeconfig is written.
 import {
   type Document,
   isAlias,
@@ -18,29 +18,29 @@ import { PosternError } from "../../words/mod.ts";
 import { mostAliases, yamlProblem } from "../api/kube_yaml.ts";
 import type { Kubeconfig } from "./kubeconfig.ts";
 
-/** How a file begins that is ours to replace. */
+/** The first line of a file that postern may replace. */
 export const kubeconfigMark = "# Written by postern, and replaced by it: what you add here is lost.";
 
-/** Texts are quoted: Go's reader takes `no` and `1e3` for something else. */
+/** Quotes texts: Go's parser reads `no` and `1e3` as other types. */
 const style = { lineWidth: 0, defaultStringType: "QUOTE_DOUBLE", defaultKeyType: "PLAIN" } as const;
 
-/** A kubeconfig as YAML: the same one always gives the same text. */
+/** A kubeconfig as YAML; the text is deterministic. */
 export function kubeconfigText(kubeconfig: Kubeconfig): string {
   return `${kubeconfigMark}\n${stringify(kubeconfig, { ...style, aliasDuplicateObjects: false })}`;
 }
 
 export interface MergeOptions {
-  /** The file, for what is said of it. */
+  /** The path of the file, for messages. */
   readonly path: string;
-  /** Whether entries of the same names that lead elsewhere are replaced too. */
+  /** Whether to also replace entries with the same names that point elsewhere. */
   readonly force: boolean;
-  /** Whether a file behind this one says which context is the current one. */
+  /** Whether a later file sets the current context. */
   readonly hasCurrent: boolean;
 }
 
 /**
- * Puts a kubeconfig into another one, whose remarks, other entries and current context stay. A context of the same name
- * keeps the user and the namespace that it has where the new one says nothing of them.
+ * Merges a kubeconfig into another one and keeps its comments, other entries and current context. A context
+ * of the same name keeps its user and namespace, unless the new one sets them.
  */
 export function mergedKubeconfig(
   text: string,
@@ -59,7 +59,7 @@ export function mergedKubeconfig(
   for (const entry of kubeconfig.users) put(document, "users", entry.name, entry);
   for (const entry of kubeconfig.contexts) {
     const context = entryIn(document, "contexts", entry.name)?.get("context");
-    // What others go by too is not to be changed for them.
+    // Other entries may share this node through its anchor, so replace it instead of changing it.
     if (isMap(context) && context.anchor === undefined) {
       for (const [key, value] of Object.entries(entry.context)) setText(context, key, value);
     } else {
@@ -74,7 +74,7 @@ export function mergedKubeconfig(
   return writtenText(document, path);
 }
 
-/** Refuses to change entries of the same names that lead elsewhere: a person's own, or those of another inventory. */
+/** Throws if entries with the same names point elsewhere: they belong to the user or to another catalogue. */
 function demandOwn(document: Document, { clusters, contexts, users }: Kubeconfig, path: string): void {
   const foreign = {
     cluster: clusters.filter(({ name, cluster }) =>
@@ -83,7 +83,7 @@ function demandOwn(document: Document, { clusters, contexts, users }: Kubeconfig
     context: contexts.filter(({ name, context }) =>
       isOther(valueIn(document, "contexts", name)["context"], "cluster", context.cluster)
     ),
-    // Beside a cluster of that name it is the one that was merged before, perhaps with an older token.
+    // If the cluster matches too, this user comes from an earlier merge, perhaps with an older token.
     user: users.filter(({ name, user }) => {
       const there = valueIn(document, "users", name)["user"];
       return there !== undefined && !entryIn(document, "clusters", name) &&
@@ -96,8 +96,10 @@ function demandOwn(document: Document, { clusters, contexts, users }: Kubeconfig
   const names = new Set(kinds.flatMap(([, entries]) => entries.map(({ name }) => name)));
   throw new PosternError(
     "not_allowed",
-    `Cannot add to "${path}": ${counts} of the same name lead elsewhere: ${[...names].join(", ")}`,
-    { hint: "add --force to replace them" },
+    `Cannot add to "${path}": it has different entries with the same name (${counts}): ${
+      [...names].join(", ")
+    }`,
+    { hint: "add --force to replace these entries" },
   );
 }
 
@@ -107,23 +109,25 @@ function isOther(there: unknown, key: string, wanted: string): boolean {
 }
 
 /**
- * A kubeconfig with another current context, and what that was before; undefined where it has no such context, and it
- * is none of those that are known besides.
+ * Changes the current context; returns the new text and the former context. Undefined if neither this
+ * kubeconfig nor `others` has the context.
  */
 export function withCurrentContext(
   text: string,
   context: string,
-  { path, besides }: Pick<MergeOptions, "path"> & { readonly besides: ReadonlySet<string> },
+  { path, others }: Pick<MergeOptions, "path"> & { readonly others: ReadonlySet<string> },
 ): { readonly text: string; readonly former: string | undefined } | undefined {
   const document = documentIn(text, path);
   if (!isMap(document.contents)) return undefined;
-  if (!besides.has(context) && !entryIn(document, "contexts", context)) return undefined;
+  if (!others.has(context) && !entryIn(document, "contexts", context)) return undefined;
   const former = currentIn(document);
   setText(document.contents, "current-context", context);
   return { text: writtenText(document, path), former };
 }
 
-/** The names of a kubeconfig's contexts, and the current one; what is wrong with it kubectl says. */
+/**
+ * The names of a kubeconfig's contexts, and the current one. Ignores syntax errors, which kubectl reports.
+ */
 export function contextsIn(
   text: string,
 ): { readonly names: readonly string[]; readonly current: string | undefined } {
@@ -141,7 +145,7 @@ function currentIn(document: Document): string | undefined {
   return typeof current === "string" && current !== "" ? current : undefined;
 }
 
-/** Whether a kubeconfig still has the entries of another one that was put into it. */
+/** Whether a kubeconfig still contains the entries of another one that was merged into it. */
 export function holdsKubeconfig(text: string, { clusters, contexts, users }: Kubeconfig): boolean {
   const document = parseDocument(text, reading);
   return clusters.every(({ name, cluster }) =>
@@ -151,7 +155,7 @@ export function holdsKubeconfig(text: string, { clusters, contexts, users }: Kub
     users.every(({ name }) => entryIn(document, "users", name));
 }
 
-/** Sets a text, in quotes; one that is there already stays as it is written, and its remark in any case. */
+/** Sets a quoted text. Leaves an equal value as written, and always keeps its comment. */
 function setText(map: YAMLMap, key: string, text: string): void {
   if (map.get(key) === text) return;
   const there = map.get(key, true);
@@ -181,13 +185,13 @@ function entryIn(document: Document, list: string, name: string): YAMLMap | unde
   return isMap(entry) ? entry : undefined;
 }
 
-/** What an entry says, with all that stands elsewhere; nothing where it is not there. */
+/** The value of an entry with its aliases resolved; empty if the entry does not exist. */
 function valueIn(document: Document, list: string, name: string): Readonly<Record<string, unknown>> {
   const value: unknown = entryIn(document, list, name)?.toJS(document);
   return isMapping(value) ? value : {};
 }
 
-/** A list that has entries, or could take one. */
+/** The list under a key, even if it is empty; undefined if the value cannot hold entries. */
 function entriesIn(document: Document, list: string): YAMLSeq | undefined {
   const entries = behind(document.get(list, true), document);
   if (!isSeq(entries)) return undefined;
@@ -200,12 +204,12 @@ function nameOf(item: unknown, document: Document): unknown {
   return isMap(entry) ? entry.get("name") : undefined;
 }
 
-/** What an alias stands for; anything else is itself. */
+/** Resolves an alias; returns any other node unchanged. */
 function behind(node: unknown, document: Document): unknown {
   return isAlias(node) ? node.resolve(document) : node;
 }
 
-/** As Go's reader, by which kubectl goes. */
+/** Parses like Go's parser, which kubectl uses. */
 const reading = { merge: true } as const;
 
 function documentIn(text: string, path: string): Document {
@@ -216,7 +220,7 @@ function documentIn(text: string, path: string): Document {
     document.toJS({ maxAliasCount: mostAliases });
     return document;
   } catch (error) {
-    // An alias of nothing, or far too many of them.
+    // An alias without an anchor, or far too many aliases.
     throw unusable(path, yamlProblem(error));
   }
 }
@@ -225,13 +229,13 @@ function writtenText(document: Document, path: string): string {
   try {
     return document.toString({ lineWidth: 0 });
   } catch (error) {
-    // What is to be replaced has an anchor by which others go.
+    // The replaced node has an anchor that aliases refer to.
     throw unusable(path, yamlProblem(error));
   }
 }
 
 function unusable(path: string, why: string): PosternError {
   return new PosternError("config", `Cannot change "${path}": ${why}`, {
-    hint: "correct it: kubectl config view names the place",
+    hint: "correct it; to find the place, run: kubectl config view",
   });
 }

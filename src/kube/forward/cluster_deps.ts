@@ -2,21 +2,21 @@ import type { Clock, Log } from "../../core/mod.ts";
 import type { Dialer, Files, Network, Process } from "../../world/mod.ts";
 import type { Target } from "../../words/mod.ts";
 
-/** What clusters are reached and read with; a transport's own deps have it all. */
+/** The dependencies of a cluster; a transport's own deps contain all of them. */
 export interface ClusterDeps {
-  /** The name that the configuration gives the transport. */
+  /** The transport's name in the configuration. */
   readonly name: string;
   readonly network: Network;
-  /** How API servers are reached: straight, or through the transport that `via` names. */
+  /** Connects to API servers, directly or through the transport in `via`. */
   readonly dialer: Dialer;
   readonly via?: string | undefined;
   readonly clock: Clock;
   readonly log: Log;
   readonly files: Files;
-  /** For credential plugins. */
+  /** Starts credential plugins. */
   readonly process: Pick<Process, "run">;
-  /** Whether an address is one of the instance's own. */
+  /** Whether an address is a listener of this instance. */
   readonly isOwnListener?: ((target: Target) => boolean) | undefined;
-  /** The directory of what is learned of clusters; nothing is stored where it is absent. */
+  /** The directory for learned facts of clusters; if absent, nothing is stored. */
   readonly learned?: string | undefined;
 }

@@ -19,19 +19,19 @@ export interface ClusterLinkOptions {
   readonly view: ClusterView;
   readonly names: ServiceNameOptions;
   readonly halfClose: HalfClose;
-  /** How to reach what an ExternalName leads to; refused where absent. */
+  /** Connects to the target of an ExternalName; if absent, such Services are refused. */
   readonly outside?: Dialer | undefined;
-  /** Networks of its pods by the configuration. */
+  /** The pod networks from the configuration. */
   readonly podNetworks?: readonly string[] | undefined;
-  /** The host of the API server, where that is reached directly. */
+  /** The host of the API server, if it is reached directly. */
   readonly server?: string | undefined;
-  /** Where what is learned of it is stored; nowhere when absent. */
+  /** Stores learned facts; if absent, they are not stored. */
   readonly store?: LearnedStore | undefined;
-  /** From 0 up to 1, for the choice between endpoints. */
+  /** Returns a number from 0 to below 1, for the choice between endpoints. */
   readonly random?: () => number;
 }
 
-/** One cluster in use: its API server, what is held of it, and the forwards into its pods. */
+/** One cluster in use: its API server, the watched objects, and the forwards to its pods. */
 export class ClusterLink implements AsyncDisposable {
   readonly api: KubeApi;
   readonly view: ClusterView;
@@ -39,7 +39,7 @@ export class ClusterLink implements AsyncDisposable {
   readonly table: ClusterTable;
   readonly #options: ClusterLinkOptions;
   readonly #ended = new AbortController();
-  /** The dials under way. */
+  /** The running dials. */
   readonly #uses = new UseCount();
 
   constructor(options: ClusterLinkOptions) {
@@ -59,23 +59,23 @@ export class ClusterLink implements AsyncDisposable {
     });
   }
 
-  /** What names mean in it. */
+  /** How to parse host names of this cluster. */
   get names(): ServiceNameOptions {
     return this.#options.names;
   }
 
-  /** Whether anything goes through it, or is about to. */
+  /** Whether a connection uses this cluster or is about to. */
   get isInUse(): boolean {
     return !this.#uses.isZero || this.forwards.status().streams > 0;
   }
 
-  /** Holds the namespace of names without one, as the first dial does. */
+  /** Watches the default namespace, as the first dial does. */
   async connect(options: { readonly signal: AbortSignal }): Promise<void> {
     this.api.allowSignIn({ atOnce: true });
     await this.view.ready(this.#options.names.namespace, options);
   }
 
-  /** Connects to what a host, without its context, and a port mean in this cluster. */
+  /** Connects to a host (without its context) and port in this cluster. */
   async dial(target: Target, options: DialOptions): Promise<Conn> {
     using _use = this.#uses.begin();
     const { clock, log, names, random, outside } = this.#options;
@@ -100,14 +100,14 @@ export class ClusterLink implements AsyncDisposable {
         return await outside({ host: found.externalName, port: target.port }, options);
       }
       throw new PosternError("not_allowed", `Cannot reach ${formatTarget(target)}: ${what}`, {
-        hint: "ask for that name itself, or set externalName: dial for this transport",
+        hint: "connect to that name directly, or set externalName: dial for this transport",
       });
     }
     onStep?.(foundText(found, cluster));
     return await tries.open(found.places, options);
   }
 
-  /** Where a target would end, by what is held now: nobody is asked. */
+  /** Shows where a target would end, from the objects in memory; sends no request. */
   locate(target: Target): string | undefined {
     const { names, view } = this.#options;
     const cluster = this.api.name;
@@ -154,9 +154,9 @@ function foundText(
 function noSuchName(target: Target, cluster: string): PosternError {
   return new PosternError(
     "name_not_found",
-    `Cannot find ${formatTarget(target)} in ${cluster}: no name of a cluster`,
+    `Cannot find ${formatTarget(target)} in ${cluster}: not a cluster name`,
     {
-      hint: "names are svc, svc.namespace, svc.namespace.svc or with the cluster's domain behind that",
+      hint: "use svc, svc.namespace or svc.namespace.svc, optionally followed by the cluster's domain",
     },
   );
 }

@@ -8,15 +8,15 @@ import { dialerOfCluster, isReachedDirectly } from "./dialer_of_cluster.ts";
 import type { KubernetesSettings } from "./kubernetes_settings.ts";
 import { learnedStore } from "./learned_store.ts";
 
-/** What names mean in one context. */
+/** A context, and how to parse host names in it. */
 export interface ContextUse {
   readonly context: KubeContext;
   readonly namespace: string;
-  /** Absent where several contexts share one: it was taken off with the context's name. */
+  /** Absent with several contexts; then the suffix was removed together with the context's name. */
   readonly suffix?: string | undefined;
 }
 
-/** Makes what contexts are used by; dials nothing. */
+/** Creates cluster links; opens no connections. */
 export class ClusterLinks {
   readonly #settings: KubernetesSettings;
   readonly #deps: ClusterDeps;
@@ -36,7 +36,7 @@ export class ClusterLinks {
     return new ClusterLinks(settings, deps, await loadKubernetes());
   }
 
-  /** What the kubeconfigs say now. */
+  /** Reads the current kubeconfigs. */
   read(): Promise<KubeConfig> {
     return this.#kubernetes.readKubeConfig(this.#deps.files, this.#settings.kubeconfigs);
   }

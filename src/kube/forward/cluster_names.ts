@@ -6,10 +6,10 @@ import { PosternError } from "../../words/mod.ts";
 import type { ClusterLink } from "./cluster_link.ts";
 import type { ClusterSet } from "./cluster_set.ts";
 
-/** The names of the clusters that a transport goes into. */
+/** The host names in the clusters of a transport. */
 export class ClusterNames implements FarNames {
   readonly #set: ClusterSet;
-  /** Behind the names of several contexts; absent where there is one only. */
+  /** Follows the context in host names; absent with only one context. */
   readonly #suffix: string | undefined;
   readonly #known = new WeakMap<ClusterLink, ServiceDns>();
 
@@ -21,11 +21,11 @@ export class ClusterNames implements FarNames {
   async find(name: string, options: { readonly signal: AbortSignal }): Promise<FarName | undefined> {
     const found = this.#in(name);
     if (found) {
-      // A client asks for a name of this cluster, and dials it only after an answer.
+      // The client resolves a name before it dials, so a resolve may start a sign-in too.
       if (parseServiceName(found.host, found.link.names)) found.link.api.allowSignIn();
       return await this.#dnsOf(found.link).find(found.host, options);
     }
-    // A context alone has names below it.
+    // A context's name is a domain: it has only names below it.
     return this.#in(`x.${name}`) ? { addresses: [] } : undefined;
   }
 
@@ -46,7 +46,7 @@ export class ClusterNames implements FarNames {
     try {
       return this.#set.find(name);
     } catch (error) {
-      // A kubeconfig without such a context has no such name.
+      // The kubeconfig has no such context, so the name does not exist.
       if (error instanceof PosternError) return undefined;
       throw error;
     }

@@ -9,23 +9,23 @@ import type { ClusterLinks } from "./cluster_links.ts";
 export interface ClusterSetOptions {
   readonly settings: KubernetesSettings;
   readonly clock: Clock;
-  /** What the kubeconfig says now. */
+  /** The current kubeconfig. */
   readonly config: KubeConfig;
   readonly links: Pick<ClusterLinks, "make">;
 }
 
 interface Held {
   readonly link: ClusterLink;
-  /** What it was made of, to be compared. */
+  /** The settings it was created from, for comparison. */
   readonly made: string;
 }
 
-/** The contexts of a kubeconfig that a transport goes into, each from its first use on. */
+/** The contexts of a kubeconfig that a transport uses; each starts with its first use. */
 export class ClusterSet implements AsyncDisposable {
   #config: KubeConfig;
   readonly #options: ClusterSetOptions;
   readonly #links = new Map<string, Held>();
-  /** Those of a former kubeconfig, until what goes through them has ended. */
+  /** Links from a former kubeconfig; they stay until their connections end. */
   readonly #retired = new Set<ClusterLink>();
   #sweep: Disposable | undefined;
 
@@ -34,7 +34,7 @@ export class ClusterSet implements AsyncDisposable {
     this.#config = options.config;
   }
 
-  /** In use, in the order of their first use. */
+  /** The clusters in use, in the order of their first use. */
   get links(): readonly ClusterLink[] {
     return [...this.#links.values()].map(({ link }) => link);
   }
@@ -44,18 +44,18 @@ export class ClusterSet implements AsyncDisposable {
     return await link.dial({ host, port: target.port }, options);
   }
 
-  /** The cluster in use where there is one context only. */
+  /** The only cluster, put into use if necessary; undefined with several contexts. */
   get single(): ClusterLink | undefined {
     return this.#options.settings.contexts === undefined ? this.#linkOf(this.#contextName()) : undefined;
   }
 
-  /** The same, where it is in use already. */
+  /** The only cluster, if it is already in use. */
   get used(): ClusterLink | undefined {
     const { contexts } = this.#options.settings;
     return contexts === undefined ? this.#links.get(this.#contextName())?.link : undefined;
   }
 
-  /** The kubeconfig was read anew: what has changed in it is used from the next connection on. */
+  /** Applies a newly read kubeconfig to new connections. */
   renew(config: KubeConfig): void {
     this.#config = config;
     const { contexts, context = config.currentContext } = this.#options.settings;
@@ -78,7 +78,7 @@ export class ClusterSet implements AsyncDisposable {
     this.#retired.clear();
   }
 
-  /** The cluster that a host is in, and its name there. */
+  /** The cluster of a host, and the host's name there. */
   find(host: string): { link: ClusterLink; host: string } | undefined {
     const { contexts, suffix } = this.#options.settings;
     if (contexts === undefined) return { link: this.#linkOf(this.#contextName()), host };
@@ -95,8 +95,8 @@ export class ClusterSet implements AsyncDisposable {
     const names = contexts === "all" ? this.#config.contextNames : contexts ?? [];
     throw new PosternError(
       "name_not_found",
-      `Cannot find ${formatTarget(target)}: it names no context of ${quoted(kubeconfigs)}`,
-      { hint: `write NAME.CONTEXT.${suffix} with one of: ${names.slice(0, 20).join(", ")}` },
+      `Cannot find ${formatTarget(target)}: its name contains no context of ${quoted(kubeconfigs)}`,
+      { hint: `use NAME.CONTEXT.${suffix} with one of these contexts: ${names.slice(0, 20).join(", ")}` },
     );
   }
 
@@ -119,7 +119,7 @@ export class ClusterSet implements AsyncDisposable {
     return link;
   }
 
-  /** Looks now and then whether what was retired is still needed. */
+  /** Checks periodically whether retired links still have connections. */
   #rest(): void {
     if (this.#retired.size === 0) return;
     this.#sweep ??= this.#options.clock.after(sweepEvery, () => {
@@ -127,7 +127,7 @@ export class ClusterSet implements AsyncDisposable {
       for (const link of this.#retired) {
         if (link.isInUse) continue;
         this.#retired.delete(link);
-        // It carries nothing, so that nothing of its end is of interest.
+        // The link has no connections, so a failure to close it does not matter.
         link[Symbol.asyncDispose]().catch(() => {});
       }
       this.#rest();
@@ -138,7 +138,7 @@ export class ClusterSet implements AsyncDisposable {
 /** In ms. */
 const sweepEvery = 10_000;
 
-/** A context as text; what is wrong with it is text as well. */
+/** A context as text for comparison; an invalid context becomes its error message. */
 function madeOf(config: KubeConfig, name: string): string {
   try {
     return JSON.stringify(config.context(name));
@@ -147,14 +147,14 @@ function madeOf(config: KubeConfig, name: string): string {
   }
 }
 
-/** The context that counts where none is named. */
+/** The context to use if the configuration names none. */
 export function currentContextOf(
   { currentContext, contextNames }: KubeConfig,
   kubeconfigs: readonly string[],
 ): string {
   if (currentContext !== undefined) return currentContext;
   throw new PosternError("config", `Cannot choose a context: ${quoted(kubeconfigs)} has no current-context`, {
-    hint: `name one: ${contextNames.slice(0, 20).join(", ") || "it has none"}`,
+    hint: `set context to one of: ${contextNames.slice(0, 20).join(", ") || "(there are none)"}`,
   });
 }
 

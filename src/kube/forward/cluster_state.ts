@@ -1,7 +1,7 @@
 import type { ClusterStatus } from "../../core/mod.ts";
 import type { ClusterLink } from "./cluster_link.ts";
 
-/** How a cluster in use is. */
+/** The status of a cluster in use. */
 export function clusterState({ api, view, forwards }: ClusterLink): ClusterStatus {
   const { server, version, requests, lastError: apiError, hint, signingInWith } = api.status();
   const { form, sessions, streams, broken, lastError: forwardError } = forwards.status();

@@ -2,23 +2,23 @@ import type { KubeApi } from "../api/kube_api.ts";
 import { asList, asMapping, asText, type Mapping } from "../../config/mod.ts";
 import { formatIp, parseIp, PosternError, unmapped } from "../../words/mod.ts";
 
-/** What a cluster answers about itself; each part is absent where the right to ask for it is missing. */
+/** The networks and namespaces of a cluster. Each part is absent if the user may not read it. */
 export interface Survey {
-  /** The uid of the namespace kube-system, which tells this cluster from another one at the same address. */
+  /** The uid of the namespace kube-system, which distinguishes clusters that had the same address. */
   readonly uid?: string | undefined;
   readonly namespaces?: readonly string[] | undefined;
-  /** As `10.96.0.0/16`. */
+  /** Example: `10.96.0.0/16`. */
   readonly serviceNetworks?: readonly string[] | undefined;
   readonly podNetworks?: readonly string[] | undefined;
   /** Addresses of nodes, in canonical form. */
   readonly nodes?: readonly string[] | undefined;
 }
 
-/** The most pages of a list that are read, and how many objects each has: nodes are large. */
+/** The maximum number of pages of a list, and the objects per page; node objects are large. */
 const mostPages = 50;
 const pageOf = { namespaces: 500, nodes: 100, servicecidrs: 100 };
 
-/** Asks a cluster for the networks and namespaces that are its own. What it refuses to tell is left out. */
+/** Reads the cluster's own networks and namespaces; leaves out the parts that the API server refuses. */
 export async function surveyCluster(
   api: Pick<KubeApi, "json">,
   { signal }: { readonly signal: AbortSignal },
@@ -54,7 +54,7 @@ function addressesOf(node: Mapping): string[] {
   });
 }
 
-/** All objects of a list; undefined where the server does not have it or does not let us see it. */
+/** All objects of a list; undefined if the server does not know or does not allow it. */
 async function listed(
   api: Pick<KubeApi, "json">,
   path: string,
@@ -83,7 +83,8 @@ async function one(
     return asMapping(await api.json({ path }, { signal }));
   } catch (error) {
     signal.throwIfAborted();
-    // Most people may not list nodes, and an API server of before 1.33 has no ServiceCIDRs: postern then estimates.
+    // Most users may not list nodes, and API servers before 1.33 have no ServiceCIDRs; postern then
+    // estimates.
     const isMissing = error instanceof PosternError &&
       (error.code === "not_allowed" || error.code === "name_not_found");
     if (!isMissing) throw error;

@@ -22,17 +22,17 @@ export interface ClusterTableParts {
   readonly log: Log;
   /** The namespace of names without one. */
   readonly namespace: string;
-  /** The host of its API server, where that is reached directly. */
+  /** The host of the API server, if it is reached directly. */
   readonly server?: string | undefined;
-  /** Networks of pods by the configuration. */
+  /** The pod networks from the configuration. */
   readonly podNetworks: readonly string[];
-  /** Nothing is remembered where it is absent. */
+  /** Stores learned facts; if absent, they are not stored. */
   readonly store?: LearnedStore | undefined;
 }
 
 /**
- * The Services of a cluster and the addresses of what is behind them, for rules with `<services>` and `<clusterips>`;
- * and what it owns besides, as far as that was learned.
+ * The Services of a cluster and the addresses of their pods, for rules with `<services>` and `<clusterips>`,
+ * and the cluster's learned networks and namespaces.
  */
 export class ClusterTable implements FarTables, AsyncDisposable {
   readonly #parts: ClusterTableParts;
@@ -41,15 +41,15 @@ export class ClusterTable implements FarTables, AsyncDisposable {
   readonly #tasks: Tasks;
   #following: Disposable | undefined;
   #current: FarTable | undefined;
-  /** The table that the listeners were called for. */
+  /** The table that the listeners have seen. */
   #told: FarTable | undefined;
   #domain: FarDomain | undefined;
   #recalling: Promise<void> | undefined;
   #isRecalled = false;
-  /** Whether anybody wants to know what the cluster owns. */
+  /** Whether a rule needs the learned networks and namespaces. */
   #learns = false;
   #isSurveyed = false;
-  /** The namespace that the table is of; undefined is the whole cluster. */
+  /** The namespace that the table covers; undefined means the whole cluster. */
   #scope: string | undefined;
   #resting: Disposable | undefined;
   #asked = 0;
@@ -91,7 +91,7 @@ export class ClusterTable implements FarTables, AsyncDisposable {
     this.#parts.api.allowSignIn();
   }
 
-  /** Reads what an earlier run has stored. */
+  /** Loads the facts that an earlier run stored. */
   recall(): Promise<void> {
     return this.#recalling ??= this.#recall();
   }
@@ -110,7 +110,7 @@ export class ClusterTable implements FarTables, AsyncDisposable {
     this.#take();
   }
 
-  /** The whole cluster where that is allowed, else the namespace of names without one. */
+  /** Follows the whole cluster if allowed, otherwise the default namespace. */
   async follow(
     { signal, learns = false }: { readonly signal: AbortSignal; readonly learns?: boolean },
   ): Promise<void> {
@@ -153,13 +153,13 @@ export class ClusterTable implements FarTables, AsyncDisposable {
     }
   }
 
-  /** Takes what the cluster says of its networks and namespaces. What fails is tried again later: it is an addition. */
+  /** Reads the cluster's networks and namespaces. A failure is retried later, because they are optional. */
   async #survey(signal: AbortSignal): Promise<void> {
     const { api, clock, log } = this.#parts;
     const error = () =>
       new PosternError(
         "timeout",
-        `Cannot ask "${api.name}" for its networks: no answer within ${surveyLimit / 1000} s`,
+        `Cannot read the networks of "${api.name}": no answer within ${surveyLimit / 1000} s`,
       );
     try {
       const survey = await within(
@@ -178,7 +178,7 @@ export class ClusterTable implements FarTables, AsyncDisposable {
     this.#saveSoon();
   }
 
-  /** What nobody asks for is not held for ever; a table is of use only while it is. */
+  /** Keeps the watches alive while a rule needs the table; unused watches end. */
   readonly #ask = (): void => {
     this.#resting = this.#parts.clock.after(askedEvery, this.#ask);
     this.#asked++;
@@ -188,7 +188,7 @@ export class ClusterTable implements FarTables, AsyncDisposable {
         await this.#hold(signal);
         if (isDue) await this.#survey(signal);
       } catch (error) {
-        // That a watch has trouble is told by the view's status.
+        // The view's status reports failing watches.
         if (!signal.aborted && !(error instanceof PosternError)) throw error;
       }
     });
@@ -196,7 +196,7 @@ export class ClusterTable implements FarTables, AsyncDisposable {
 
   #make(): void {
     const { view, namespace, clock } = this.#parts;
-    // What is not held any more is no reason to forget it: the table stays until there is a new one.
+    // If the watch has ended, keep the last table until there is a new one.
     if (!view.isReady(this.#scope)) return;
     this.#current = tableOf(view, namespace);
     const today = dayOf(clock.date());
@@ -228,22 +228,22 @@ export class ClusterTable implements FarTables, AsyncDisposable {
     } catch (error) {
       if (!(error instanceof PosternError)) throw error;
       const reason = describe(error);
-      // Said once, not at every change of a cluster.
+      // Log a reason once, not at every change of the cluster.
       if (reason !== this.#unsaved) log.warn("kubernetes.facts_unsaved", { cluster: api.name, reason });
       this.#unsaved = reason;
     }
   }
 }
 
-/** In ms; and every how many of these times the cluster is asked for its networks again. */
+/** In ms; `surveyedEvery` is the number of these intervals between surveys. */
 const askedEvery = 5 * 60_000;
 const surveyedEvery = 12;
-/** How long the cluster may take to tell its networks, in ms. */
+/** Timeout of a survey, in ms. */
 const surveyLimit = 10_000;
-/** How soon what is new is stored, in ms. */
+/** Delay before new facts are stored, in ms. */
 const savedAfter = 1_000;
 
-/** Everything that is held, as rules look it up. */
+/** Builds the table for rules from all objects in memory. */
 export function tableOf(view: Pick<ClusterView, "services" | "endpoints">, usual: string): FarTable {
   const services = new Set<string>();
   const addresses = new Set<string>();
@@ -261,7 +261,7 @@ export function tableOf(view: Pick<ClusterView, "services" | "endpoints">, usual
   return { services, addresses };
 }
 
-/** Adds an address in canonical form, unless it is one that no cluster may own. */
+/** Adds an address in canonical form, unless no cluster may own it. */
 function addAddress(addresses: Set<string>, ip: string): void {
   const bytes = parseIp(ip);
   if (bytes && isOwnable(bytes)) addresses.add(formatIp(unmapped(bytes)));

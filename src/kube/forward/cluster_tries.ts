@@ -19,22 +19,28 @@ export interface ClusterTriesParts {
   readonly forwards: ForwardPool;
   /** The namespace of names without one. */
   readonly namespace: string;
-  /** From 0 up to 1, for the choice between endpoints. */
+  /** Returns a number from 0 to below 1, for the choice between endpoints. */
   readonly random?: (() => number) | undefined;
   readonly ended: AbortSignal;
-  /** Keeps the cluster while something is looked for. */
+  /** Keeps the cluster in use during a lookup. */
   readonly uses: UseCount;
 }
 
-/** The attempts of one dial: a pod that refuses or is gone is followed by another one, so many times each. */
+/**
+ * The attempts of one dial. After a pod that refuses or has vanished, it tries another one, up to a limit for
+ * each cause.
+ */
 export class ClusterTries {
   readonly #target: Target;
   readonly #name: ClusterName;
   readonly #parts: ClusterTriesParts;
   readonly #tried = new Set<string>();
-  /** Pods that a session called gone, which may be older than they are: each is asked once more, in a new session. */
+  /**
+   * Pods that a session reported as gone. The report may concern an older pod of that name, so each gets one
+   * retry in a new session.
+   */
   readonly #doubted = new Map<string, "due" | "done">();
-  /** Where the connection leads that was handed out. */
+  /** The place of the last connection. */
   #last: PodPlace | undefined;
   readonly #left = { refused: 2, vanished: 8 };
 
@@ -47,7 +53,7 @@ export class ClusterTries {
     this.#parts = parts;
   }
 
-  /** Where the name leads now. */
+  /** Resolves the name to its current places. */
   find(signal: AbortSignal): Promise<ClusterPlaces> {
     const { view, api, namespace } = this.#parts;
     return findPlaces(this.#name, this.#target.port, { view, cluster: api.name, namespace, signal });
@@ -65,7 +71,7 @@ export class ClusterTries {
       try {
         const first = await forwards.open(place, { signal });
         this.#last = place;
-        onStep?.(`forwards to port ${place.port} of the pod ${podName(place)}`);
+        onStep?.(`forwarding to port ${place.port} of the pod ${podName(place)}`);
         return new RetriedConn({
           first,
           next: (error, { signal }) => this.#following(error, this.#last ?? place, signal),
@@ -78,7 +84,7 @@ export class ClusterTries {
     }
   }
 
-  /** For a connection that was handed out already, before any byte of it came. */
+  /** Tries again for a connection that the caller already has, before its first byte. */
   async #following(
     error: unknown,
     failed: PodPlace,
@@ -106,7 +112,7 @@ export class ClusterTries {
     }
   }
 
-  /** The place to try after one that failed; undefined where nothing is tried again. */
+  /** The next place after a failure; undefined if the dial must not retry. */
   async #another(error: unknown, failed: PodPlace, signal: AbortSignal): Promise<PodPlace | undefined> {
     const why = neverReachedPod(error);
     if (!why || this.#left[why] === 0) return undefined;
@@ -125,7 +131,7 @@ export class ClusterTries {
     return next;
   }
 
-  /** A place that was not tried. What has vanished may be replaced in a moment: the watch is behind the pod's end. */
+  /** An untried place. After a pod has vanished, waits for its replacement, because the watch lags behind. */
   async #otherPlace(
     { hasVanished, signal }: { readonly hasVanished: boolean; readonly signal: AbortSignal },
   ): Promise<PodPlace | undefined> {
@@ -142,7 +148,10 @@ export class ClusterTries {
     }
   }
 
-  /** What was away in between is another one when it comes: a StatefulSet gives its pods the same names again. */
+  /**
+   * Forgets attempts at places that have disappeared: if one returns, it is a new pod, since a StatefulSet
+   * reuses names.
+   */
   #forgetAllBut(places: readonly PodPlace[]): void {
     const there = new Set(places.map(textOf));
     for (const tried of this.#tried) if (!there.has(tried)) this.#tried.delete(tried);
@@ -159,7 +168,7 @@ export class ClusterTries {
       const found = await this.find(this.#parts.ended);
       return "places" in found ? found.places : [];
     } catch (error) {
-      // There is none now, which the first failure says better.
+      // No endpoint is left; the first failure describes that better.
       if (error instanceof PosternError) return [];
       throw error;
     }
@@ -172,7 +181,7 @@ export class ClusterTries {
   }
 }
 
-/** How long a pod that has vanished may take to be replaced, in ms. */
+/** How long to wait for the replacement of a vanished pod, in ms. */
 const patience = 3_000;
 
 function textOf({ namespace, pod, port }: PodPlace): string {

@@ -1,9 +1,9 @@
 import type { Conn } from "../../core/mod.ts";
 import type { Fields } from "../../wire/mod.ts";
 
-/** What port-forwards need of an API server: requests that leave HTTP for another protocol. */
+/** The API server calls of port-forwards: requests that switch from HTTP to another protocol. */
 export interface KubeUpgrades {
-  /** How messages name it. */
+  /** The API server's name in messages. */
   readonly name: string;
   upgrade(request: UpgradeRequest, options: { readonly signal: AbortSignal }): Promise<Upgrade>;
 }
@@ -11,27 +11,27 @@ export interface KubeUpgrades {
 export interface UpgradeRequest {
   readonly method?: string;
   readonly path: string;
-  /** With `Connection` and `Upgrade`, besides what signs in. */
+  /** Includes `Connection` and `Upgrade`, but not the credentials. */
   readonly fields?: Iterable<readonly [name: string, value: string]>;
 }
 
 export type Upgrade =
-  /** The connection speaks the other protocol; what came early is read first. */
+  /** The connection speaks the new protocol; bytes that arrived early are read first. */
   | { readonly status: 101; readonly fields: Fields; readonly conn: Conn }
   | { readonly status: number; readonly fields: Fields; readonly conn?: undefined; readonly text: string };
 
-/** Where a forward ends. */
+/** The pod and port where a forward ends. */
 export interface PodPort {
   readonly namespace: string;
   readonly pod: string;
   readonly port: number;
 }
 
-/** What becomes of a client's half-close. */
+/** How a client's half-close is handled. */
 export type HalfClose =
-  /** The pod sees it. */
+  /** Passed on to the pod. */
   | "pass"
-  /** It is kept until the pod has ended: some container runtimes cut the answer a second after it. */
+  /** Held back until the pod has ended: some container runtimes cut the response a second later. */
   | "hold";
 
 /** `namespace/pod`, as messages name a pod. */

@@ -4,24 +4,24 @@ import type { ForwardStream } from "./forward_stream.ts";
 
 export interface ForwardCrowdOptions {
   readonly clock: Clock;
-  /** Told when it may have become full or not, or has fewer streams. */
+  /** Called when the session may have become full or free, or lost a stream. */
   readonly onChange: () => void;
 }
 
 /**
- * The streams of one session, and how much they hold for readers that are slow. The server knows no windows: whatever
- * it sends must be taken in, or nobody gets anything. So a reader that is slow and alone makes the server wait; one
- * that has company may hold more, and when that is full too, those who wait for an answer do so for a moment only: a
- * reader that takes nothing at all meanwhile loses its connection.
+ * The streams of one session, and the data buffered for slow readers. The server has no flow-control windows:
+ * if postern stops reading, every stream of the session stops. With one stream only, a slow reader makes the
+ * server wait. With several, slow readers get a larger buffer; when that is full too, the session stops
+ * reading for a short time. A reader that takes nothing during that time loses its connection.
  */
 export class ForwardCrowd implements Disposable {
   readonly #options: ForwardCrowdOptions;
   readonly #streams = new Set<ForwardStream>();
-  /** Those that got much. */
+  /** Streams that received a lot of data. */
   readonly #bulk = new Set<ForwardStream>();
-  /** Those that hold more than a little, and how much. */
+  /** Slow streams, with the number of buffered bytes. */
   readonly #slow = new Map<ForwardStream, number>();
-  /** What the slow ones hold together. */
+  /** The bytes buffered for all slow streams. */
   #held = 0;
   #patience: Disposable | undefined;
   #mustWait = false;
@@ -35,17 +35,17 @@ export class ForwardCrowd implements Disposable {
     return this.#streams.size;
   }
 
-  /** Whether somebody's reader is behind. */
+  /** Whether at least one reader is slow. */
   get isFull(): boolean {
     return this.#slow.size > 0;
   }
 
-  /** Whether somebody gets so much that others would feel it. */
+  /** Whether at least one stream receives enough data to slow down others. */
   get hasBulk(): boolean {
     return this.#bulk.size > 0;
   }
 
-  /** Whether nothing more can be taken from the server. */
+  /** Whether postern must stop reading from the server. */
   get mustWait(): boolean {
     return this.#mustWait;
   }
@@ -62,7 +62,7 @@ export class ForwardCrowd implements Disposable {
     this.#judge({ hasChanged: true });
   }
 
-  /** A stream was given data. */
+  /** Records data that arrived for a stream. */
   onHeld(stream: ForwardStream): void {
     if (stream.received > bulk && this.#streams.has(stream)) this.#bulk.add(stream);
     if (stream.held <= little || !this.#streams.has(stream)) return;
@@ -70,7 +70,7 @@ export class ForwardCrowd implements Disposable {
     this.#judge();
   }
 
-  /** A reader took data. */
+  /** Records that a reader took data. */
   onTaken(stream: ForwardStream): void {
     if (!this.#slow.has(stream)) return;
     this.#note(stream, stream.held <= little / 2 ? 0 : stream.held);
@@ -105,7 +105,7 @@ export class ForwardCrowd implements Disposable {
     this.#options.onChange();
   }
 
-  /** Loses, after a while in which somebody waited, those whose readers take nothing. */
+  /** Closes streams whose readers take nothing while other streams wait for some time. */
   #lose(): void {
     if (this.#patience) return;
     const before = new Map([...this.#slow.keys()].map((stream) => [stream, stream.taken]));
@@ -124,18 +124,18 @@ export class ForwardCrowd implements Disposable {
 }
 
 function tooSlow({ peer }: ForwardStream, waiting: number): PosternError {
-  const others = waiting === 1 ? "another one waits" : `${waiting} others wait`;
+  const others = waiting === 1 ? "one other connection waits" : `${waiting} other connections wait`;
   return new PosternError(
     "timeout",
-    `Cannot go on with ${peer}: nothing was read for ${patience / 1000} s, and ${others} behind it`,
+    `Cannot keep the connection to ${peer}: its client read nothing for ${patience / 1000} s and ${others}`,
     { detail: "reset" },
   );
 }
 
-/** Held for each reader, where all are slow and nobody is held up but they. */
+/** Bytes buffered for each reader, if all readers are slow and nothing else waits. */
 const little = 1024 * 1024;
-/** Held for all readers of a session together. */
+/** Bytes buffered for all readers of a session together. */
 const much = 16 * 1024 * 1024;
-/** Got by a stream that is there for more than an answer. */
+/** Bytes after which a stream counts as bulk, not as a single response. */
 const bulk = 4 * 1024 * 1024;
 const patience = 3000;

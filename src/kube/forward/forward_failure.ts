@@ -2,13 +2,15 @@ import { jsonIn } from "../../core/mod.ts";
 import { PosternError } from "../../words/mod.ts";
 import { podName, type PodPort } from "./forward_api.ts";
 
-/** What an API server says that does not forward: the message of its Status object, or the begin of a plain text. */
+/**
+ * An API server's refusal of a forward: the message of its Status object, or the beginning of a plain text.
+ */
 export interface UpgradeRefusal {
   readonly status: number;
   readonly text: string;
 }
 
-/** The error for an API server's answer that is no 101. */
+/** The error for a response of an API server other than 101. */
 export function upgradeFailure(api: string, target: PodPort, refusal: UpgradeRefusal): PosternError {
   const { status } = refusal;
   const said = statusMessage(refusal.text) ?? (refusal.text.trim().slice(0, 300) || `status ${status}`);
@@ -37,30 +39,30 @@ export function upgradeFailure(api: string, target: PodPort, refusal: UpgradeRef
   }
 }
 
-/** Whether a server that gave this answer may still forward in another form. */
+/** Whether a server with this response may support another form. */
 export function mayKnowOtherForm({ status, text }: UpgradeRefusal): boolean {
-  // A Status object comes from the API server itself, which knew what it was asked for; a WebSocket needs one right
-  // more than a POST, and is refused for want of it only.
+  // A Status object comes from the API server itself, which understood the request. A WebSocket needs one
+  // more right than a POST; a 403 may concern only that right.
   if (status === 403) return true;
   if (status === 404) return statusMessage(text) === undefined;
   return [200, 204, 400, 405, 406, 415, 426, 501].includes(status);
 }
 
-/** The error for what was said on the error stream of a forward. */
+/** The error for a text on the error stream of a forward. */
 export function forwardFailure(
   target: PodPort,
   text: string,
   { hasBegun }: { hasBegun: boolean },
 ): PosternError {
   const at = `port ${target.port} of the pod "${podName(target)}"`;
-  // The head of the sentence says again which port of which pod it was.
+  // The prefix repeats port and pod, which the message already names.
   const reason = text.replace(/^error forwarding port \d+ to pod [^:]*: */, "").trim() ||
-    "no reason was given";
-  const message = `Cannot ${hasBegun ? "go on with" : "reach"} ${at}: ${reason}`;
+    "the API server gives no reason";
+  const message = `Cannot ${hasBegun ? "keep the connection to" : "reach"} ${at}: ${reason}`;
   if (hasBegun) return new PosternError("unreachable", message, { detail: "reset" });
   if (isRefused.test(reason)) {
     return new PosternError("refused", message, {
-      hint: "check that something listens on that port in the pod",
+      hint: "check that a process in the pod listens on that port",
     });
   }
   if (isGone.test(reason)) return new PosternError("unreachable", message, { detail: "vanished" });
@@ -68,14 +70,16 @@ export function forwardFailure(
   return new PosternError("unreachable", message, { detail: "host" });
 }
 
-/** Why another pod may be tried, if so: this one was never connected to, so no byte of a client can have reached it. */
+/**
+ * Why another pod may be tried: postern never connected to this one, so it received no byte of the client.
+ */
 export function neverReachedPod(error: unknown): "refused" | "vanished" | undefined {
   if (!(error instanceof PosternError)) return undefined;
   if (error.detail === "vanished") return "vanished";
   return error.code === "refused" ? "refused" : undefined;
 }
 
-/** The message of a Status object (`kind: Status`); undefined where it is none. */
+/** The message of a Status object (`kind: Status`); undefined for any other text. */
 function statusMessage(text: string): string | undefined {
   const status = jsonIn(text);
   if (typeof status !== "object" || status === null) return undefined;
@@ -85,6 +89,6 @@ function statusMessage(text: string): string | undefined {
 
 const isRefused = /connection refused/i;
 const isTimeout = /timed? ?out|deadline exceeded/i;
-/** What kubelets and container runtimes say of a pod that has ended. */
+/** The wordings of kubelets and container runtimes for a pod that has ended. */
 const isGone =
   /not found|no such (container|process|file or directory)|does ?n.t exist|does not exist|not running|is closed|terminat/i;

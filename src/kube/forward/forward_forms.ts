@@ -11,26 +11,26 @@ import {
 import { mayKnowOtherForm, upgradeFailure } from "./forward_failure.ts";
 import { webSocketFields, webSocketProblem } from "./web_socket_upgrade.ts";
 
-/** How an API server carries port-forwards. */
+/** The protocols in which an API server carries port-forwards. */
 export type ForwardForm =
-  /** SPDY/3.1 in the messages of a WebSocket: many forwards over one connection. From Kubernetes 1.30 on. */
+  /** SPDY/3.1 inside WebSocket messages: many forwards over one connection. Since Kubernetes 1.30. */
   | "websocket"
-  /** SPDY/3.1 itself: the same, for as long as nothing between us and the server minds. */
+  /** Plain SPDY/3.1: also many forwards, but some proxies do not pass it. */
   | "spdy"
-  /** A WebSocket for each forward, without a half-close. */
+  /** One WebSocket per forward, without half-close. */
   | "v4";
 
-/** A connection that speaks one of the forms. */
+/** A connection in one of the forms. */
 export interface OpenedForm {
   readonly form: ForwardForm;
   readonly conn: Conn;
-  /** For the forms that are SPDY. */
+  /** Set for the two SPDY forms. */
   readonly spdy: SpdySession;
 }
 
 /**
- * Finds the form that an API server knows, best first, and remembers what it refused: one server for all pods. A form
- * counts as refused only once another one was taken, so that a pod that cannot be reached at all says nothing of them.
+ * Finds the best form that an API server supports, and remembers refused ones for all pods. A form counts as
+ * refused only after another form worked, so that an unreachable pod proves nothing.
  */
 export class ForwardForms {
   readonly #api: KubeUpgrades;
@@ -45,7 +45,7 @@ export class ForwardForms {
     this.#onRefused = onRefused;
   }
 
-  /** The form that the next connection is asked for in. */
+  /** The form for the next connection. */
   get current(): ForwardForm {
     return forms[this.#first] ?? "v4";
   }
@@ -57,7 +57,7 @@ export class ForwardForms {
       if (index < this.#first) continue;
       const opened = await this.#tryForm(form, target, signal);
       if (opened instanceof PosternError) {
-        // A missing right is the better reason: the last form is refused for others.
+        // A missing right explains more than a refused last form.
         refusal = refusal?.code === "not_allowed" ? refusal : opened;
         continue;
       }
@@ -73,7 +73,7 @@ export class ForwardForms {
     for (const form of forms.slice(refused, taken)) this.#onRefused(form, forms[taken] ?? "v4");
   }
 
-  /** The connection, or why another form may do; any other failure is thrown. */
+  /** Returns the connection, or the error if another form may work; throws any other error. */
   async #tryForm(form: ForwardForm, target: PodPort, signal: AbortSignal): Promise<Conn | PosternError> {
     const path = pathOf(target);
     if (form === "spdy") {
@@ -87,7 +87,10 @@ export class ForwardForms {
     return this.#judge(upgrade, target, await webSocketProblem(upgrade.fields, { key, protocol }));
   }
 
-  /** A server may hang up where a pod is just ending. Nothing was passed on: asked again, it says what became of it. */
+  /**
+   * Sends an upgrade request. A server may hang up while a pod ends; no data was sent yet, so a second
+   * request finds the reason.
+   */
   async #ask(request: UpgradeRequest, signal: AbortSignal): Promise<Upgrade> {
     try {
       return await this.#api.upgrade(request, { signal });

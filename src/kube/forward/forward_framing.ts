@@ -6,23 +6,23 @@ import {
   WebSocketReader,
 } from "../../wire/mod.ts";
 
-/** How SPDY is carried: as it is, or in the messages of a WebSocket. */
+/** The framing around SPDY: none, or WebSocket messages. */
 export interface ForwardFraming {
-  /** What is SPDY of what the server said, in parts: what it said before it closed counts. */
+  /** Returns the SPDY bytes in the server's data, in chunks; includes those that precede a close. */
   receive(bytes: Uint8Array<ArrayBuffer>): Iterable<Uint8Array<ArrayBuffer>>;
-  /** Said to the server at the end, where it is not SPDY itself that says so. */
+  /** The closing bytes for the server, if SPDY itself does not send them. */
   readonly farewell: Uint8Array<ArrayBuffer> | undefined;
 }
 
-/** SPDY as it is. */
+/** Plain SPDY. */
 export const plainFraming: ForwardFraming = { receive: (bytes) => [bytes], farewell: undefined };
 
-/** SPDY in the messages of a WebSocket, cut anywhere. */
+/** SPDY inside WebSocket messages, split at any byte. */
 export class WebSocketFraming implements ForwardFraming {
   readonly #reader = new WebSocketReader("client");
   readonly #pong: (frame: Uint8Array<ArrayBuffer>) => void;
 
-  /** `pong` sends what the server wants to hear. */
+  /** `pong` sends the replies to the server's pings. */
   constructor(pong: (frame: Uint8Array<ArrayBuffer>) => void) {
     this.#pong = pong;
   }
@@ -35,7 +35,12 @@ export class WebSocketFraming implements ForwardFraming {
   *receive(bytes: Uint8Array<ArrayBuffer>): Generator<Uint8Array<ArrayBuffer>, void> {
     for (const effect of this.#reader.receive(bytes)) {
       if (effect.kind === "data") {
-        if (effect.isText) throw new PosternError("protocol", "Cannot read a port-forward: it is in text");
+        if (effect.isText) {
+          throw new PosternError(
+            "protocol",
+            "Cannot read the port-forward: the API server sends text messages",
+          );
+        }
         yield effect.bytes;
       } else if (effect.kind === "ping") {
         const { bytes } = effect;
@@ -43,9 +48,13 @@ export class WebSocketFraming implements ForwardFraming {
         this.#pong(webSocketClientFrame(webSocketOpcodes.pong, bytes.length, fill));
       } else if (effect.kind === "close") {
         const why = `${effect.code}${effect.reason === "" ? "" : ` ${effect.reason}`}`;
-        throw new PosternError("unreachable", `Cannot go on: the API server closed the WebSocket: ${why}`, {
-          detail: "reset",
-        });
+        throw new PosternError(
+          "unreachable",
+          `Cannot keep the port-forward: the API server closed the WebSocket: ${why}`,
+          {
+            detail: "reset",
+          },
+        );
       }
     }
   }

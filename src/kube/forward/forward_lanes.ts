@@ -2,16 +2,17 @@ import type { Clock } from "../../core/mod.ts";
 
 export interface ForwardLanesOptions {
   readonly clock: Clock;
-  /** Sends a ping; its number. */
+  /** Sends a ping and returns its id. */
   readonly ping: () => number;
 }
 
 /**
- * Windows towards a server that knows none. moby/spdystream, which is behind every port-forward, hands frames to five
- * workers by the number of their stream, and pings to each in turn. A worker waits while a pod does not read; fifty
- * frames later nothing is read any more, for no stream. So a lane to each worker takes only so much that was not seen
- * to be done: the answer to a ping, or the acceptance of a stream, says that all before it in its lane is. A pod that
- * does not read then holds up its own lane, and a server of another make just answers everything sooner.
+ * Simulates flow-control windows for a server without them. moby/spdystream, which serves every port-forward,
+ * distributes frames to five workers by stream id, and pings round-robin. A worker blocks while its pod does
+ * not read; after fifty more frames the server stops reading from the whole connection. So each worker's lane
+ * carries only a limited amount of unconfirmed data. A ping response or an accepted stream confirms
+ * everything before it in its lane. A pod that does not read then blocks only its own lane; a server with
+ * another design merely confirms sooner.
  */
 export class ForwardLanes {
   readonly #options: ForwardLanesOptions;
@@ -25,7 +26,7 @@ export class ForwardLanes {
     this.#lanes = Array.from({ length: workers }, () => new Lane());
   }
 
-  /** Whether a pod has not read for so long that others should not get behind it. */
+  /** Whether a pod has not read for so long that new streams should avoid its lane. */
   get isStuck(): boolean {
     return this.#stuck > 0;
   }
@@ -35,7 +36,7 @@ export class ForwardLanes {
     return this.#lanes.filter((lane) => lane.isStuck(now)).length;
   }
 
-  /** How many numbers to leave out so that a pair of streams is in lanes that take something. */
+  /** How many stream ids to skip so that both streams of a pair get free lanes. */
   free(stream: number): number {
     const isFree = (skipped: number) =>
       [0, 2].every((more) => !this.#laneOf(stream + skipped * 2 + more).isFull);
@@ -43,12 +44,12 @@ export class ForwardLanes {
     return skipped ?? 0;
   }
 
-  /** A stream was opened; its acceptance will say how far its lane is. */
+  /** Records a new stream; its acceptance confirms its lane up to this point. */
   onOpened(stream: number): void {
     this.#laneOf(stream).add(0, { stream, at: this.#options.clock.now() });
   }
 
-  /** Something was said on a stream. */
+  /** Records bytes sent on a stream. */
   onSaid(stream: number, bytes: number): void {
     const lane = this.#laneOf(stream);
     lane.add(bytes);
@@ -65,22 +66,22 @@ export class ForwardLanes {
     if (lane) this.#reached(lane, ({ ping }) => ping === id);
   }
 
-  /** Pings so that somebody answers, though some workers may wait for pods. */
+  /** Sends enough pings to reach a worker that is not blocked by a pod. */
   ping(): void {
     for (let left = Math.min(this.#stuck + 1, workers); left > 0; left--) this.#ping();
   }
 
-  /** Undefined where more may be said on a stream; else waits until it may. */
+  /** Undefined if the stream may send now; otherwise resolves when it may. */
   room(stream: number): Promise<void> | undefined {
     const lane = this.#laneOf(stream);
     if (!lane.isFull) return undefined;
-    // Whoever waits needs something whose answer lets it go on.
+    // A waiting stream needs a ping whose response lets it continue.
     if (!lane.hasMark) this.#mark(lane);
-    // Nothing can be asked any more without getting in the way: better no window than no end.
+    // If no further ping may be sent, ignore the window rather than wait forever.
     return lane.hasMark ? lane.room() : undefined;
   }
 
-  /** Lets all go on that wait, to see that it is over. */
+  /** Releases all waiting streams, so that they notice the end. */
   close(): void {
     for (const lane of this.#lanes) lane.open();
   }
@@ -91,7 +92,7 @@ export class ForwardLanes {
     if (!lane.isFull || !lane.hasMark) lane.open();
   }
 
-  /** Pings until the turn has come to the lane. */
+  /** Pings until a ping reaches the lane. */
   #mark(lane: Lane): void {
     while (this.#mayPing) {
       if (this.#ping() === lane) return;
@@ -117,16 +118,16 @@ export class ForwardLanes {
   }
 }
 
-/** Something whose answer says that all before it is done. */
+/** A ping or a stream whose confirmation covers everything before it. */
 interface Mark {
   readonly stream?: number;
   readonly ping?: number;
   readonly at: number;
 }
 
-/** What was said to one worker, in order. */
+/** The data sent to one worker, in order. */
 class Lane {
-  /** Said so far, and what of it is done. */
+  /** Frames and bytes sent so far, and how many are confirmed. */
   #saidFrames = 0;
   #saidBytes = 0;
   #doneFrames = 0;
@@ -135,7 +136,7 @@ class Lane {
   #window = firstWindow;
   #room: PromiseWithResolvers<void> | undefined;
 
-  /** How many frames are not known to be done. */
+  /** The number of unconfirmed frames. */
   get frames(): number {
     return this.#saidFrames - this.#doneFrames;
   }
@@ -148,7 +149,7 @@ class Lane {
     return this.#marks.length > 0;
   }
 
-  /** Whether so much was said after the last mark that its answer would not let more come in time. */
+  /** Whether so much was sent after the last mark that its confirmation would come too late. */
   get wantsMark(): boolean {
     const last = this.#marks.at(-1);
     const frames = this.#saidFrames - (last?.frames ?? this.#doneFrames);
@@ -171,7 +172,7 @@ class Lane {
     const at = this.#marks.findIndex(is);
     const mark = this.#marks[at];
     if (!mark) return;
-    // A window that was the limit of a way that is quick may be larger.
+    // Enlarge the window if it was the limit on a fast path.
     const isFurther = mark.bytes > this.#doneBytes;
     if (isFurther && this.isFull && now - mark.at < quick) {
       this.#window = Math.min(this.#window * 2, largestWindow);
@@ -192,7 +193,7 @@ class Lane {
 }
 
 const workers = 5;
-/** A worker's queue holds fifty; besides these, pings to others pass through it. */
+/** A worker's queue holds fifty frames; pings to other workers pass through it too. */
 const fullFrames = 32;
 const mostFrames = 46;
 const firstWindow = 1024 * 1024;

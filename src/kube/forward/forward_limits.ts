@@ -1,35 +1,35 @@
 import type { PulseTimes } from "../../mux/mod.ts";
 
-/** What bounds the sessions of a pool. Times in milliseconds. */
+/** The limits of a pool's sessions. Times are in ms. */
 export interface ForwardLimits {
-  /** Without a byte, after something was said, until the server is asked. */
+  /** Silence after data was sent, until postern pings the server. */
   readonly quiet: number;
-  /** Without a byte after that question until the session counts as gone. */
+  /** Silence after a ping, until the session counts as dead. */
   readonly patience: number;
-  /** Of silence until the server is asked though nothing was said. */
+  /** Silence without data sent, until postern pings the server. */
   readonly keepalive: number;
-  /** For a session to open. */
+  /** Timeout for opening a session. */
   readonly opening: number;
-  /** A session without forwards is closed after so long. */
+  /** How long an idle session stays open. */
   readonly idle: number;
-  /** So many sessions without forwards are kept for that time, for all pods together. */
+  /** Maximum number of idle sessions, for all pods together. */
   readonly idleSessions: number;
-  /** A session as old takes no more forwards: some load balancers cut what is an hour old. */
+  /** A session of this age accepts no more forwards: some load balancers cut connections after an hour. */
   readonly age: number;
-  /** Sessions for one pod, besides those in which somebody does not read. */
+  /** Sessions per pod, in addition to those blocked by slow readers. */
   readonly sessions: number;
-  /** Forwards in one session. */
+  /** Forwards per session. */
   readonly streams: number;
-  /** Connections for one pod where each forward has its own. */
+  /** Connections per pod, if each forward needs a separate one. */
   readonly connections: number;
 }
 
-/** After a sleep, as often as there is one, the answer to the last question may not have been heard. */
+/** Pings repeat without limit: the response to the last ping may be lost in every sleep. */
 export function pulseTimes({ quiet, patience, keepalive }: ForwardLimits): PulseTimes {
   return { quiet, patience, keepalive, stall: quiet, repeats: Infinity };
 }
 
-/** What is usual. */
+/** The default limits. */
 export const usualForwardLimits: ForwardLimits = {
   quiet: 3_000,
   patience: 12_000,

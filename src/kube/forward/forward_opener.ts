@@ -11,11 +11,11 @@ export interface ForwardOpenerOptions {
   readonly api: KubeUpgrades;
   readonly halfClose: HalfClose;
   readonly limits: ForwardLimits;
-  /** Told once of each thing that a person may want to know of the server, in a sentence. */
+  /** Called once with each sentence about the server that the user should know. */
   readonly onNote?: ((text: string) => void) | undefined;
 }
 
-/** Opens connections to one API server for port-forwards, in the best form that it knows. */
+/** Opens connections for port-forwards to one API server, in the best form that it supports. */
 export class ForwardOpener implements Disposable {
   readonly #options: ForwardOpenerOptions;
   readonly #forms: ForwardForms;
@@ -27,21 +27,24 @@ export class ForwardOpener implements Disposable {
     const { api, onNote } = options;
     this.#forms = new ForwardForms(api, {
       onRefused: (form, taken) =>
-        onNote?.(`${api.name} does not forward ports by ${nameOf[form]}; ${nameOf[taken]} is used`),
+        onNote?.(`${api.name} does not forward ports over ${nameOf[form]}; postern uses ${nameOf[taken]}`),
     });
   }
 
-  /** Ends when it was disposed. */
+  /** Aborts when the opener is disposed. */
   get signal(): AbortSignal {
     return this.#closing.signal;
   }
 
-  /** The form that the next connection is asked for in. */
+  /** The form for the next connection. */
   get form(): ForwardForm {
     return this.#forms.current;
   }
 
-  /** A new connection. Not for one client: others wait for it too, and go on when that one gives up. */
+  /**
+   * Opens a new connection. It has no signal: several clients may wait for it, and continue when one of them
+   * leaves.
+   */
   connect(target: PodPort): Promise<OpenedForm> {
     const { clock, api, limits: { opening: ms } } = this.#options;
     const what = `Cannot forward to the pod "${podName(target)}" of ${api.name}`;
@@ -70,14 +73,14 @@ export class ForwardOpener implements Disposable {
     });
   }
 
-  /** One forward that has the connection for itself. */
+  /** One forward with a separate connection. */
   single({ conn }: OpenedForm, target: PodPort, onOver: () => void): Conn {
     const { clock, api, limits, onNote } = this.#options;
     if (!this.#hasToldOfHalfClose) {
       this.#hasToldOfHalfClose = true;
       onNote?.(
-        `${api.name} forwards ports by ${nameOf.v4} only, which has no half-close: ` +
-          "a client that ends its direction gets what the pod says until the linger is over",
+        `${api.name} forwards ports over ${nameOf.v4} only, which has no half-close: ` +
+          "after a client's half-close, postern relays the pod's data until the linger timeout",
       );
     }
     return new ForwardV4(conn, { clock, target, pulse: pulseTimes(limits), onOver }).stream;
@@ -91,5 +94,5 @@ export class ForwardOpener implements Disposable {
 const nameOf: Record<ForwardForm, string> = {
   websocket: "SPDY over a WebSocket",
   spdy: "SPDY",
-  v4: "one WebSocket each (v4.channel.k8s.io)",
+  v4: "one WebSocket per forward (v4.channel.k8s.io)",
 };

@@ -3,14 +3,14 @@ import { sealWebSocketFrame, webSocketFrameRoom, webSocketOpcodes } from "../../
 
 export interface ForwardOutputOptions {
   readonly clock: Clock;
-  /** Whether what is said goes into messages of a WebSocket. */
+  /** Whether the data is wrapped in WebSocket messages. */
   readonly isWebSocket: boolean;
   readonly onFailure: (error: unknown) => void;
 }
 
 /**
- * What a session says, gathered into one write, and there into one message: so the opening of a stream and the first
- * bytes on it are one.
+ * Collects a session's output into one write, and within that into one message, so that the opening of a
+ * stream and its first bytes leave together.
  */
 export class ForwardOutput {
   readonly #clock: Clock;
@@ -23,43 +23,43 @@ export class ForwardOutput {
     this.#output = new GatheredOutput(conn, { onFailure, ...isWebSocket && messages });
   }
 
-  /** Whether something was said that the connection has not taken yet. */
+  /** Whether the connection has not yet taken all data. */
   get isBusy(): boolean {
     return this.#output.isBusy;
   }
 
-  /** Copies bytes into the next write; what can wait for a moment goes along with what comes next. */
+  /** Copies bytes into the next write; with `canWait`, they wait a moment for further data. */
   add(bytes: Uint8Array, { canWait = false } = {}): void {
     if (!canWait) return this.#output.add(bytes);
     this.#output.gather(bytes);
     if (!this.#isClosed) this.#patience ??= this.#clock.after(moment, this.#onPatience);
   }
 
-  /** A frame of the WebSocket of its own: a pong or the close. */
+  /** Adds a separate WebSocket frame: a pong or the close. */
   addControl(frame: Bytes): void {
     this.#output.addSeparate(frame, { most: mostControl });
   }
 
-  /** Undefined while less than a large write waits; else resolves when it is on its way. */
+  /** Undefined while less than one large write is pending; otherwise resolves when that write has started. */
   room(): Promise<void> | undefined {
     return this.#output.room();
   }
 
-  /** Writes what waits, at once; resolves when that is written or lost. Nothing is written any more. */
+  /** Writes all pending data at once; resolves when it is written or lost. Later data is dropped. */
   async finish(): Promise<void> {
     this.#output.writeSoon();
     await this.#output.flush();
     this.close();
   }
 
-  /** Forgets what waits; nothing is written any more. */
+  /** Drops pending and later data. */
   close(): void {
     this.#isClosed = true;
     this.#output.close();
     this.#patience?.[Symbol.dispose]();
   }
 
-  /** It rings once for all that wait: often for something that has long gone along. */
+  /** One timer serves all pending data; often that data has already left with another write. */
   readonly #onPatience = (): void => {
     this.#patience = undefined;
     this.#output.writeSoon();
@@ -70,7 +70,7 @@ const messages = {
   headRoom: webSocketFrameRoom,
   seal: (bytes: Bytes): Bytes => sealWebSocketFrame(bytes, webSocketOpcodes.binary),
 };
-/** In ms: a client's first bytes come sooner after its connection. */
+/** In ms; a client's first bytes arrive sooner than this after its connection. */
 const moment = 1;
-/** Who asks more often than it takes answers gets none of them. */
+/** Pending control frames; beyond that, further pings of a server that does not read get no pong. */
 const mostControl = 64;

@@ -10,24 +10,25 @@ export interface ForwardPairOptions {
   readonly target: PodPort;
   readonly stream: ForwardStream;
   readonly numbers: { readonly data: number; readonly errors: number };
-  /** Ends the stream of data towards the server. */
+  /** Ends the data stream towards the server. */
   readonly drop: () => void;
-  /** Told when the pod that the session leads to is gone. */
+  /** Called when the pod of the session is gone. */
   readonly onGone: () => void;
 }
 
 type StreamEffect = Extract<SpdyEffect, { kind: "data" | "ended" | "reset" }>;
 
 /**
- * The two streams of one forward as one connection. A kubelet that cannot connect ends the stream of data first and
- * says why on the other one after that: so an end without a byte before it waits until the other one is over.
+ * The two streams of one forward as one connection. A kubelet that cannot connect ends the data stream first
+ * and then sends the reason on the error stream. So if the data stream ends without a byte, wait for the
+ * error stream.
  */
 export class ForwardPair implements Disposable {
   readonly stream: ForwardStream;
   readonly numbers: { readonly data: number; readonly errors: number };
   readonly #options: ForwardPairOptions;
   #said = new Uint8Array(0);
-  /** How the stream of data ended. */
+  /** How the data stream ended. */
   #ended: "ended" | "reset" | undefined;
   #haveErrorsEnded = false;
   #timer: Disposable | undefined;
@@ -49,7 +50,7 @@ export class ForwardPair implements Disposable {
     else this.#onEnd(effect.kind);
   }
 
-  /** The server went away before it took the streams. */
+  /** The server ended the session before it accepted the streams. */
   onNotServed(): void {
     const { target } = this.#options;
     this.stream.onFailure(
@@ -67,7 +68,7 @@ export class ForwardPair implements Disposable {
     if (effect.kind === "data") {
       const room = mostSaid - this.#said.length;
       this.#said = new Uint8Array([...this.#said, ...effect.bytes.subarray(0, room)]);
-      // Some say why and never end the stream.
+      // Some servers send the reason but never end the stream.
       this.#timer ??= this.#options.clock.after(patience, () => this.#fail());
       return;
     }
@@ -104,7 +105,9 @@ export class ForwardPair implements Disposable {
     this.stream.onFailure(
       new PosternError(
         "unreachable",
-        `Cannot go on with port ${target.port} of the pod "${podName(target)}": it was reset`,
+        `Cannot keep the connection to port ${target.port} of the pod "${
+          podName(target)
+        }": the API server reset it`,
         {
           detail: "reset",
         },
@@ -114,5 +117,5 @@ export class ForwardPair implements Disposable {
 }
 
 const mostSaid = 8 * 1024;
-/** For what follows at once from a server that says it at all. */
+/** In ms; a server that sends a reason sends it at once. */
 const patience = 3000;

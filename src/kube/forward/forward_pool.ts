@@ -11,24 +11,24 @@ export interface ForwardPoolOptions {
   readonly clock: Clock;
   readonly api: KubeUpgrades;
   readonly halfClose: HalfClose;
-  /** Told once of each thing that a person may want to know of the server, in a sentence. */
+  /** Called once with each sentence about the server that the user should know. */
   readonly onNote?: (text: string) => void;
-  /** Told of each session that broke and is replaced when it is needed. */
+  /** Called for each broken session; postern replaces it when needed. */
   readonly onBroken?: (pod: string, error: unknown) => void;
   readonly limits?: Partial<ForwardLimits>;
 }
 
-/** What `status` shows. */
+/** The fields that `status` shows. */
 export interface ForwardPoolStatus {
   readonly form: ForwardForm;
   readonly sessions: number;
   readonly streams: number;
-  /** Sessions that broke while they were in use, so far. */
+  /** Sessions so far that broke while in use. */
   readonly broken: number;
   readonly lastError?: string;
 }
 
-/** Forwards to all pods of one API server, over as few connections as will do. */
+/** Forwards to all pods of one API server, over as few connections as possible. */
 export class ForwardPool implements AsyncDisposable {
   readonly #options: ForwardPoolOptions;
   readonly #limits: ForwardLimits;
@@ -44,7 +44,9 @@ export class ForwardPool implements AsyncDisposable {
     this.#opener = new ForwardOpener({ ...options, limits: this.#limits });
   }
 
-  /** A connection to a port of a pod. That the pod refuses shows on the connection, before its first byte. */
+  /**
+   * Opens a connection to a port of a pod. If the pod refuses, the connection fails before its first byte.
+   */
   async open(target: PodPort, { signal }: { signal: AbortSignal }): Promise<Conn> {
     signal.throwIfAborted();
     this.#opener.signal.throwIfAborted();
@@ -83,7 +85,7 @@ export class ForwardPool implements AsyncDisposable {
     };
   }
 
-  /** Finds out soon which sessions are still there: after a sleep, or when the network has changed. */
+  /** Checks soon which sessions are alive, after the machine slept or the network changed. */
   check(): void {
     for (const pod of this.#pods.values()) pod.check();
   }

@@ -10,28 +10,28 @@ import { ForwardOutput } from "./forward_output.ts";
 import { ForwardPair } from "./forward_pair.ts";
 import { ForwardStream } from "./forward_stream.ts";
 
-/** What a session tells. */
+/** The events of a session. */
 export interface SessionHandlers {
-  /** Called when the number of its streams falls, or when it can or cannot take more. */
+  /** Called when a stream ends, and when the session becomes full or free. */
   readonly onChange: () => void;
-  /** Called once when it is over, with the error where it broke, and how many forwards it carried. */
+  /** Called once at the end, with the error of a broken session and the number of forwards it carried. */
   readonly onOver: (error: unknown, carried: number) => void;
 }
 
 export interface ForwardSessionOptions extends SessionHandlers {
   readonly clock: Clock;
   readonly pod: Pick<PodPort, "namespace" | "pod">;
-  /** New, for this connection. */
+  /** A new SPDY session for this connection. */
   readonly spdy: SpdySession;
-  /** Whether SPDY goes in the messages of a WebSocket. */
+  /** Whether SPDY runs inside WebSocket messages. */
   readonly isWebSocket: boolean;
   readonly halfClose: HalfClose;
   readonly pulse: PulseTimes;
 }
 
 /**
- * Forwards to the ports of one pod over one connection to its API server (SPDY/3.1, in the messages of a WebSocket or
- * plainly). A forward is a pair of streams, one for errors and one for data; opening one waits for nothing.
+ * Forwards to the ports of one pod over one connection to its API server (SPDY/3.1, plain or inside WebSocket
+ * messages). A forward is a pair of streams, one for errors and one for data; opening one waits for nothing.
  */
 export class ForwardSession implements AsyncDisposable {
   readonly openedAt: number;
@@ -43,11 +43,11 @@ export class ForwardSession implements AsyncDisposable {
   readonly #pulse: Pulse;
   readonly #crowd: ForwardCrowd;
   readonly #lanes: ForwardLanes;
-  /** By the numbers of both streams. */
+  /** Keyed by the ids of both streams. */
   readonly #pairs = new Map<number, ForwardPair>();
   #requests = 0;
   #takesMore = true;
-  /** One that has come in its place by the same name is reached by another session only. */
+  /** Set when the pod is gone; a new pod of the same name needs a new session. */
   #podIsGone = false;
   #isOver = false;
   #resume: (() => void) | undefined;
@@ -76,7 +76,7 @@ export class ForwardSession implements AsyncDisposable {
         this.#break(
           new PosternError(
             "timeout",
-            `Cannot go on with the pod "${podName(pod)}": nothing was heard for ${
+            `Cannot keep the connection to the pod "${podName(pod)}": no data for ${
               Math.round(silence / 1000)
             } s`,
             { detail: "reset" },
@@ -103,12 +103,12 @@ export class ForwardSession implements AsyncDisposable {
     this.#reading = this.#read();
   }
 
-  /** How many forwards it carries. */
+  /** The number of forwards it carries. */
   get streams(): number {
     return this.#crowd.size;
   }
 
-  /** Whether it never had a forward. */
+  /** Whether it never carried a forward. */
   get isUnused(): boolean {
     return this.#requests === 0;
   }
@@ -119,24 +119,26 @@ export class ForwardSession implements AsyncDisposable {
       this.#spdy.nextStream < lastNumber;
   }
 
-  /** Whether a forward waits for its reader, here or in the pod, so that another one might wait behind it. */
+  /** Whether a reader, here or in the pod, is so slow that a new forward might have to wait. */
   get isCrowded(): boolean {
     return this.#crowd.isFull || this.#lanes.isStuck;
   }
 
-  /** Whether a forward gets so much that others would feel it. */
+  /** Whether a forward receives enough data to slow down others. */
   get hasBulk(): boolean {
     return this.#crowd.hasBulk;
   }
 
-  /** A connection to a port of the pod. Nothing is waited for: whether the pod refuses shows on the connection. */
+  /**
+   * Opens a connection to a port of the pod without waiting. If the pod refuses, the connection fails later.
+   */
   open(port: number): Conn {
     const { clock, pod, halfClose } = this.#options;
     const requestId = String(this.#requests++);
     const headers = (type: string) =>
       [["streamtype", type], ["port", String(port)], ["requestid", requestId]] as const;
     for (let left = this.#lanes.free(this.#spdy.nextStream); left > 0; left--) this.#spdy.skip();
-    // We have nothing to say on the stream for errors.
+    // The error stream only receives.
     const errors = this.#spdy.open(headers("error"), { isLast: true });
     const data = this.#spdy.open(headers("data"));
     const stream = new ForwardStream({
@@ -147,7 +149,7 @@ export class ForwardSession implements AsyncDisposable {
       },
       sendEnd: () => {
         if (halfClose === "hold" && !pair.hasEnded) return;
-        // Who has got an answer is mostly just gone.
+        // A client that has its response usually just disconnects, so this can wait.
         this.#sendIf(data.stream, this.#spdy.end(data.stream), { canWait: !stream.isExpectant });
       },
       sendReset: () => {
@@ -158,7 +160,7 @@ export class ForwardSession implements AsyncDisposable {
       onTaken: () => this.#crowd.onTaken(stream),
       onOver: () => {
         pair[Symbol.dispose]();
-        // What was held back so far.
+        // Send the half-close that was held back.
         this.#sendIf(data.stream, this.#spdy.end(data.stream), { canWait: true });
         this.#pairs.delete(data.stream);
         this.#pairs.delete(errors.stream);
@@ -176,7 +178,7 @@ export class ForwardSession implements AsyncDisposable {
     this.#pairs.set(data.stream, pair);
     this.#pairs.set(errors.stream, pair);
     this.#crowd.enter(stream);
-    // The client's first bytes go along.
+    // Wait for the client's first bytes and send them together.
     this.#output.add(errors.bytes, { canWait: true });
     this.#send(data.bytes, { canWait: true });
     this.#lanes.onOpened(errors.stream);
@@ -184,13 +186,13 @@ export class ForwardSession implements AsyncDisposable {
     return stream;
   }
 
-  /** Takes no more forwards; ends when the last one has ended. */
+  /** Accepts no more forwards; ends with the last one. */
   retire(): void {
     this.#takesMore = false;
     if (this.streams === 0) this.#end();
   }
 
-  /** Finds out soon whether it is still there. */
+  /** Checks soon whether the session is alive. */
   check(): void {
     this.#pulse.check();
   }
@@ -207,9 +209,13 @@ export class ForwardSession implements AsyncDisposable {
       while (!this.#isOver) {
         const count = await this.#conn.read(into);
         if (count === null) {
-          throw new PosternError("unreachable", "Cannot go on: the API server closed the connection", {
-            detail: "reset",
-          });
+          throw new PosternError(
+            "unreachable",
+            "Cannot keep the port-forward: the API server closed the connection",
+            {
+              detail: "reset",
+            },
+          );
         }
         this.#pulse.onHeard();
         for (const bytes of this.#framing.receive(into.subarray(0, count))) {
@@ -238,7 +244,7 @@ export class ForwardSession implements AsyncDisposable {
       case "data":
       case "ended":
       case "reset": {
-        // A stream that is refused is done with as one that is accepted.
+        // A refused stream confirms its lane like an accepted one.
         if (effect.kind === "reset") this.#lanes.onAccepted(effect.stream);
         const pair = this.#pairs.get(effect.stream);
         if (!pair) return;
@@ -247,7 +253,7 @@ export class ForwardSession implements AsyncDisposable {
         return;
       }
       case "opened":
-        // A server opens none.
+        // A server must not open streams.
         return this.#sendIf(effect.stream, this.#spdy.reset(effect.stream));
       case "accepted":
         return this.#lanes.onAccepted(effect.stream);
@@ -261,7 +267,8 @@ export class ForwardSession implements AsyncDisposable {
   #onGoingAway(lastStream: number): void {
     this.#takesMore = false;
     if (this.isUnused) {
-      const message = "Cannot go on: the API server takes no forward in the session that it opened";
+      const message =
+        "Cannot start the port-forward: the API server opened a session but accepts no forwards in it";
       return this.#break(new PosternError("unreachable", message, { detail: "reset" }));
     }
     for (const pair of new Set(this.#pairs.values())) {
@@ -282,7 +289,7 @@ export class ForwardSession implements AsyncDisposable {
     this.#lanes.onSaid(stream, 0);
   }
 
-  /** Ends with a word to the server. */
+  /** Ends the session and notifies the server. */
   #end(): void {
     if (this.#isOver) return;
     const closed = new PosternError("cancelled", "The session was closed");
@@ -291,12 +298,12 @@ export class ForwardSession implements AsyncDisposable {
     this.#leaving = this.#leave(closed);
   }
 
-  /** What clients have said last may still be on its way: nobody else sees to it any more. */
+  /** The last data of clients may still be pending, and this session alone must deliver it. */
   async #leave(reason: PosternError): Promise<void> {
     using _limit = limitTime(this.#options.clock, leaveTime, () => this.#conn.abort(reason));
     if (this.#output.isBusy) await this.#output.finish();
     else this.#output.close();
-    // Whether it is heard or not, it is over.
+    // Close the connection even if the server does not get the message.
     await this.#conn.write(this.#framing.farewell ?? this.#spdy.goAway()).catch(() => {});
     await this.#conn[Symbol.asyncDispose]();
   }
@@ -307,7 +314,7 @@ export class ForwardSession implements AsyncDisposable {
     const isOurs = error instanceof PosternError;
     const failure = isOurs && error.detail === "reset"
       ? error
-      : withContext(`Cannot go on with the pod "${podName(pod)}"`, error, {
+      : withContext(`Cannot keep the connection to the pod "${podName(pod)}"`, error, {
         code: isOurs ? error.code : "unreachable",
         detail: "reset",
       });
@@ -318,7 +325,7 @@ export class ForwardSession implements AsyncDisposable {
     this.#options.onOver(failure, carried);
   }
 
-  /** All forwards share one error: a thousand of them would make a thousand stacks. */
+  /** Ends all forwards with one shared error, because a thousand errors would need a thousand stacks. */
   #over(error: unknown): void {
     this.#isOver = true;
     this.#takesMore = false;
@@ -332,7 +339,7 @@ export class ForwardSession implements AsyncDisposable {
 }
 
 const readSize = 128 * 1024;
-/** Milliseconds that the server may take for what was said last. */
+/** How long the server may take to read the last data, in ms. */
 const leaveTime = 10_000;
-/** Far from the end of the numbers. */
+/** Far below the highest stream id. */
 const lastNumber = 0x4000_0000;

@@ -1,28 +1,28 @@
 import { MuxStream, type StreamEnd } from "../../mux/mod.ts";
 
-/** What a stream needs of what carries it. */
+/** What a stream needs from its session. */
 export interface ForwardLink {
-  /** Sends data of the stream, which is copied. */
+  /** Sends a copy of the data. */
   send(bytes: Uint8Array<ArrayBuffer>): void;
-  /** Says that no more data comes. */
+  /** Ends the stream's data. */
   sendEnd(): void;
-  /** Says that the stream is over in both directions. */
+  /** Ends the stream in both directions. */
   sendReset(): void;
-  /** Waits until more may be sent; undefined where it may. Never fails. */
+  /** Undefined if the stream may send now; otherwise resolves when it may. Never rejects. */
   room(): Promise<void> | undefined;
-  /** Told after the reader took bytes. */
+  /** Called after the reader took bytes. */
   onTaken(): void;
-  /** Told once the stream needs nothing more. */
+  /** Called once when the stream is finished. */
   onOver(): void;
 }
 
 export interface ForwardStreamOptions {
   readonly peer: string;
-  /** False where the protocol cannot say that one direction has ended. */
+  /** False if the protocol cannot end one direction only. */
   readonly carriesHalfClose?: boolean;
 }
 
-/** A connection into a pod, one of those that a session carries. Who carries it bounds what it holds. */
+/** A connection to a pod inside a session. The session limits its buffer. */
 export class ForwardStream extends MuxStream {
   readonly carriesHalfClose: boolean;
   readonly #link: ForwardLink;
@@ -36,22 +36,22 @@ export class ForwardStream extends MuxStream {
     this.carriesHalfClose = carriesHalfClose;
   }
 
-  /** How many bytes came so far. */
+  /** The number of bytes received so far. */
   get received(): number {
     return this.#received;
   }
 
-  /** How many bytes were read so far. */
+  /** The number of bytes read so far. */
   get taken(): number {
     return this.#taken;
   }
 
-  /** Whether the client said something after which nothing has come. */
+  /** Whether the client has sent data and not received any since. */
   get isExpectant(): boolean {
     return this.#isExpectant;
   }
 
-  /** Data of the pod: a view of a buffer that is used again. */
+  /** Takes data of the pod; the buffer is reused after the call. */
   override onData(data: Uint8Array<ArrayBuffer>): void {
     if (!this.takesData || data.length === 0) return;
     this.#received += data.length;
@@ -84,7 +84,7 @@ export class ForwardStream extends MuxStream {
 }
 
 /**
- * One frame: the streams of a session take turns by frames. The server's workers count frames, not bytes: with smaller
- * ones a way that is long would be kept busy for a part of the time only.
+ * The size of one frame; streams of a session take turns by frames. The server's workers count frames, not
+ * bytes, so smaller frames would not fill a long path.
  */
 const largestPart = 256 * 1024;

@@ -20,8 +20,8 @@ export interface ForwardV4Options {
 }
 
 /**
- * One forward over a WebSocket of its own. It has no half-close: what ends one direction ends both. A reader that is
- * slow makes the server wait, since nobody else is behind it.
+ * One forward over a separate WebSocket. It has no half-close: ending one direction ends both. A slow reader
+ * may make the server wait, because no other forward shares the connection.
  */
 export class ForwardV4 {
   readonly stream: ForwardStream;
@@ -52,7 +52,7 @@ export class ForwardV4 {
       clock,
       ...options.pulse,
       ask: () => this.#write(webSocketClientFrame(webSocketOpcodes.ping, 0, () => {})),
-      onDead: (silence) => this.#fail(new Error(`nothing was heard for ${Math.round(silence / 1000)} s`)),
+      onDead: (silence) => this.#fail(new Error(`no data for ${Math.round(silence / 1000)} s`)),
     });
     this.#pulse.start();
     this.#read();
@@ -93,7 +93,7 @@ export class ForwardV4 {
   }
 
   #onPing(bytes: Uint8Array): void {
-    // Who asks more often than it takes answers gets none of them.
+    // Ignore pings of a server that does not read the pongs.
     if (this.#waiting >= much) return;
     this.#write(webSocketClientFrame(webSocketOpcodes.pong, bytes.length, (into) => into.set(bytes)));
   }
@@ -104,18 +104,23 @@ export class ForwardV4 {
       return this.#fail(new Error(`the API server closed the WebSocket: ${code} ${reason}`));
     }
     this.stream.onEnd();
-    // What came is still read; more is not said to anybody.
+    // The client still reads the data that arrived; further writes fail.
     this.#over(
-      new PosternError("unreachable", `Cannot go on with ${this.stream.peer}: it has ended`, {
-        detail: "reset",
-      }),
+      new PosternError(
+        "unreachable",
+        `Cannot write to ${this.stream.peer}: the pod has closed the connection`,
+        {
+          detail: "reset",
+        },
+      ),
     );
   }
 
   #write(frame: Uint8Array<ArrayBuffer>): void {
     if (this.#isOver) return;
     this.#waiting += frame.length;
-    // One after the other: a socket that takes a part of a frame would take another one before the rest.
+    // Write in sequence: a socket that takes part of a frame could otherwise take another frame before the
+    // rest.
     this.#writing = this.#writing.then(async () => {
       if (!this.#isOver) await this.#conn.write(frame);
       this.#waiting -= frame.length;
@@ -129,7 +134,10 @@ export class ForwardV4 {
     const hasBegun = this.stream.received > 0;
     const failure = this.#said !== ""
       ? forwardFailure(target, this.#said, { hasBegun })
-      : withContext(`Cannot go on with ${this.stream.peer}`, error, { code: "unreachable", detail: "reset" });
+      : withContext(`Cannot keep the connection to ${this.stream.peer}`, error, {
+        code: "unreachable",
+        detail: "reset",
+      });
     this.#over(failure);
   }
 

@@ -1,4 +1,4 @@
-// All that clusters are used with: a file that is loaded when the first one is.
+// Everything that clusters need; loaded when the first one is used.
 import type { KubeApi } from "../api/kube_api.ts";
 import type { KubeConfig } from "../api/kube_config.ts";
 import { loadKubernetes } from "../api/load_kubernetes.ts";
@@ -19,10 +19,10 @@ import { ClusterLinks } from "./cluster_links.ts";
 import { ClusterNames } from "./cluster_names.ts";
 import { ClusterSet, currentContextOf } from "./cluster_set.ts";
 import { clusterState } from "./cluster_state.ts";
-import { expectWay } from "./dialer_of_cluster.ts";
+import { expectReachable } from "./dialer_of_cluster.ts";
 import type { KubernetesSettings } from "./kubernetes_settings.ts";
 
-/** The clusters of one transport: the contexts that its settings name, by what the kubeconfigs say. */
+/** The clusters of one transport: the contexts in its settings, resolved with the kubeconfigs. */
 export class KubeClusters implements AsyncDisposable {
   readonly #settings: KubernetesSettings;
   readonly #deps: ClusterDeps;
@@ -39,7 +39,7 @@ export class KubeClusters implements AsyncDisposable {
     this.#deps = deps;
   }
 
-  /** The current context of the kubeconfigs when they were read last. */
+  /** The current context at the last read of the kubeconfigs. */
   get current(): string | undefined {
     return this.#current;
   }
@@ -55,21 +55,25 @@ export class KubeClusters implements AsyncDisposable {
     }
   }
 
-  /** The API server of the one cluster, for those who ask it for something else than pods. */
+  /** The API server of the only cluster, for requests other than port-forwards. */
   async api({ signal }: { readonly signal: AbortSignal }): Promise<KubeApi> {
     const { single } = await this.#opened(signal);
     if (single) return single.api;
-    throw new PosternError("config", `Cannot ask the cluster of "${this.#deps.name}": it has several`, {
-      hint: "name a transport with one context",
-    });
+    throw new PosternError(
+      "config",
+      `Cannot choose a cluster: the transport "${this.#deps.name}" has several contexts`,
+      {
+        hint: "name a transport with one context",
+      },
+    );
   }
 
-  /** The tables of the one cluster, which is in use from then on. */
+  /** The tables of the only cluster; puts it into use. */
   async tables(signal: AbortSignal): Promise<FarTables | undefined> {
     return (await this.#opened(signal)).single?.table;
   }
 
-  /** The same, where it is in use already. */
+  /** The tables of the only cluster, if it is already in use. */
   get usedTables(): FarTables | undefined {
     return this.#set?.used?.table;
   }
@@ -83,12 +87,12 @@ export class KubeClusters implements AsyncDisposable {
     return this.#names?.nameOf(address);
   }
 
-  /** Reads the kubeconfigs again; what has changed in them holds for new connections. */
+  /** Reads the kubeconfigs again; changes apply to new connections. */
   async prepare(): Promise<readonly TransportNote[]> {
     try {
       const config = await this.#read();
       for (const name of namedContexts(this.#settings, config, { all: [] })) {
-        expectWay(config.context(name).cluster.proxyUrl, this.#deps);
+        expectReachable(config.context(name).cluster.proxyUrl, this.#deps);
       }
       this.#current = config.currentContext;
       this.#set?.renew(config);
@@ -101,20 +105,20 @@ export class KubeClusters implements AsyncDisposable {
     }
   }
 
-  /** The credential plugins of the contexts; "any" where the kubeconfigs cannot be used now. */
+  /** The credential plugins of the contexts; "any" while the kubeconfigs are unusable. */
   async programs(): Promise<"any" | readonly string[]> {
     try {
       const config = await this.#read();
       const named = namedContexts(this.#settings, config, { all: config.contextNames });
       return named.flatMap((name) => config.context(name).user.exec?.command ?? []);
     } catch (error) {
-      // A cluster that cannot be used yet may work after the file is mended.
+      // The kubeconfig may become usable later, with any plugin.
       if (error instanceof PosternError) return "any";
       throw error;
     }
   }
 
-  /** Asks the API servers that are in use whether they are there, and holds the usual namespace. */
+  /** Checks that the API servers in use respond, and watches their default namespaces. */
   async connect({ signal, onStep }: DialOptions): Promise<void> {
     const set = await this.#opened(signal);
     const links = set.single ? [set.single] : set.links;
@@ -164,7 +168,7 @@ export class KubeClusters implements AsyncDisposable {
 
   async [Symbol.asyncDispose](): Promise<void> {
     this.#isDisposed = true;
-    // One that is still being made is told by `isDisposed`.
+    // A set that is still being created checks `isDisposed`.
     await this.#set?.[Symbol.asyncDispose]();
   }
 
@@ -195,7 +199,7 @@ export class KubeClusters implements AsyncDisposable {
   }
 }
 
-/** The contexts that the settings name; `all` where they name none but take every one. */
+/** The contexts in the settings; `all` if they select every context. */
 function namedContexts(
   { kubeconfigs, context, contexts }: KubernetesSettings,
   config: KubeConfig,

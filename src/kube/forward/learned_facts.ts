@@ -13,21 +13,21 @@ import type { ClusterView } from "../api/cluster_view.ts";
 import type { Survey } from "./cluster_survey.ts";
 import { isTopLevelDomain } from "./top_level_domain.ts";
 
-/** Grows when a file of before would be misread. */
+/** Increment when a program would misread older files. */
 const version = 1;
-/** How many days a namespace, a Service and the whole file count, and how many the address of a pod. */
+/** How many days a namespace, a Service and the whole file stay valid, and how many a pod's address does. */
 const daysOfNames = 30;
 const daysOfPods = 7;
-/** The most names and addresses that are remembered of a kind. */
+/** Maximum number of names and addresses of each kind. */
 const mostNames = 50_000;
-/** An API server takes no network of Services with more than 20 bits for them, and this estimates none with fewer than 12. */
+/** Prefix lengths: API servers accept Service networks with up to 20 host bits; estimates use at least 12. */
 const widest = { 4: 12, 16: 108 } as const;
 const narrowest = { 4: 20, 16: 112 } as const;
 
-/** Days since 1970 by what was seen then. */
+/** Names or addresses with the day on which they were last seen, in days since 1970. */
 type Seen = Map<string, number>;
 
-/** What postern has learned of a cluster, from what it watches and from what was stored before. */
+/** The facts that postern has learned about a cluster from its watches and from the stored file. */
 export class LearnedFacts {
   readonly #usual: string;
   readonly #configured: readonly FarNetwork[];
@@ -43,19 +43,19 @@ export class LearnedFacts {
   #domain: FarDomain | undefined;
   #isKnown = false;
 
-  /** `usual` is the namespace of names without one; `podNetworks` are those of the configuration. */
+  /** `usual` is the namespace of names without one; `podNetworks` come from the configuration. */
   constructor({ usual, podNetworks }: { readonly usual: string; readonly podNetworks: readonly string[] }) {
     this.#usual = usual;
     this.#configured = podNetworks.flatMap((text) => networkIn(text, "pods") ?? []);
   }
 
-  /** Undefined while nothing was learned. */
+  /** Undefined until a fact is known. */
   get domain(): FarDomain | undefined {
     if (!this.#isKnown) return undefined;
     return this.#domain ??= this.#make();
   }
 
-  /** Takes what a file says, unless that is too old or of a later version. */
+  /** Loads a stored file, unless it is too old or has a later version. */
   load(text: string, today: number): void {
     const stored = jsonIn(text);
     if (!isMapping(stored) || stored["version"] !== version) return;
@@ -73,7 +73,7 @@ export class LearnedFacts {
     load(this.#pods, stored["pods"], today - daysOfPods);
   }
 
-  /** What is to be stored. */
+  /** The text to store. */
   text(today: number): string {
     return JSON.stringify({
       version,
@@ -89,7 +89,7 @@ export class LearnedFacts {
     });
   }
 
-  /** Takes what the cluster itself answers. Another uid is another cluster, of which nothing from before is true. */
+  /** Applies a survey of the cluster. A changed uid means a different cluster and drops all former facts. */
   survey({ uid, namespaces, serviceNetworks, podNetworks, nodes }: Survey, today: number): void {
     if (uid !== undefined && this.#uid !== undefined && uid !== this.#uid) this.#forget();
     this.#isKnown = true;
@@ -102,7 +102,7 @@ export class LearnedFacts {
     for (const node of this.#nodes) this.#pods.delete(node);
   }
 
-  /** Takes the Services and pods that are held now; whether anything of it is new. */
+  /** Records the current Services and pods; returns whether anything is new. */
   see(view: Pick<ClusterView, "services" | "endpoints">, today: number): boolean {
     const podsAt = new Map<string, string>();
     const shared = new Set<string>();
@@ -121,7 +121,7 @@ export class LearnedFacts {
           const [address] = canonical(ip);
           if (address === undefined) continue;
           const key = `${namespace}/${pod}`;
-          // Two pods with one address have that of their node.
+          // Two pods share an address only on their node's network.
           if ((podsAt.get(address) ?? key) !== key) shared.add(address);
           podsAt.set(address, key);
         }
@@ -148,7 +148,7 @@ export class LearnedFacts {
     return {
       networks: [...services, ...pods, ...this.#configured],
       addresses: new Set([...this.#pods.keys(), ...this.#clusterIps.keys()]),
-      // Around ClusterIPs of some namespaces alone the estimate may be a small part of it.
+      // From the ClusterIPs of a few namespaces alone, the estimate may cover only a small part.
       knowsServiceNetwork: told.length > 0 || this.#first.length > 0,
       namespaces: new Set([...this.#namespaces.keys()].filter((name) => !isTopLevelDomain(name))),
       services: new Set(this.#services.keys()),
@@ -161,7 +161,7 @@ export function dayOf(date: Date): number {
   return Math.floor(date.getTime() / 86_400_000);
 }
 
-/** Whether it was not seen before. */
+/** Records a key; returns whether it is new. */
 function see(seen: Seen, key: string, today: number): boolean {
   const isNew = !seen.has(key);
   if (isNew && seen.size >= mostNames) return false;
@@ -180,15 +180,15 @@ function texts(value: unknown): readonly string[] {
   return Array.isArray(value) ? value.filter((text) => typeof text === "string").slice(0, mostNames) : [];
 }
 
-/** The canonical form; nothing for an address that no cluster may own. */
+/** The canonical form, in a list; empty for an address that no cluster may own. */
 function canonical(ip: string): readonly string[] {
   const bytes = parseIp(ip);
   return bytes && isOwnable(bytes) ? [formatIp(unmapped(bytes))] : [];
 }
 
 /**
- * The networks that Services get their addresses from, as far as these addresses tell: one of each family. It begins
- * just below that of the Service `kubernetes`, which has the first address, where that one is known.
+ * Estimates the Service networks from known addresses, one per family. A network starts just below the
+ * address of the Service `kubernetes`, which is the first one, if that is known.
  */
 export function estimated(first: readonly string[], seen: Iterable<string>): FarNetwork[] {
   const families = new Map<4 | 16, IpBytes[]>([[4, []], [16, []]]);

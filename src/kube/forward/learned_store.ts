@@ -2,17 +2,19 @@ import type { KubeContext } from "../api/kube_context.ts";
 import { directoryOf, type Files } from "../../world/mod.ts";
 import { hexText, sha256 } from "../../core/mod.ts";
 
-/** A file may not be larger. */
+/** Maximum size of a file in bytes. */
 const longest = 16 * 1024 * 1024;
 
-/** Where the learned facts of one cluster are stored between runs: a 0600 file in the cache. */
+/** Stores the learned facts of one cluster between runs, in a 0600 file in the cache. */
 export interface LearnedStore {
-  /** Undefined where nothing is stored. */
+  /** Undefined if nothing is stored. */
   read(): Promise<string | undefined>;
   write(text: string): Promise<void>;
 }
 
-/** The name of the file is made of the address of the API server and its certificate authority: another one is another cluster. */
+/**
+ * Derives the file name from the API server's address and certificate authority, which identify a cluster.
+ */
 export function learnedStore(
   { cluster: { server, ca } }: Pick<KubeContext, "cluster">,
   { files, directory }: {

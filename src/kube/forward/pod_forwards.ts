@@ -11,29 +11,29 @@ export interface PodForwardsOptions {
   readonly limits: ForwardLimits;
   readonly pod: Pick<PodPort, "namespace" | "pod">;
   readonly opener: Pick<ForwardOpener, "connect" | "form" | "session" | "single">;
-  /** Sessions of all pods that carry nothing, the one that has done so for longest first. */
+  /** Idle sessions of all pods; the longest idle one is first. */
   readonly idle: Set<ForwardSession>;
-  /** Told when nothing is left of it. */
+  /** Called when no forward and no session is left. */
   readonly onEmpty: () => void;
-  /** Told of a session that broke while it carried forwards. */
+  /** Called when a session broke that carried forwards. */
   readonly onBroken: (error: unknown) => void;
 }
 
 /**
- * The forwards to one pod. The first one opens a session, the others go along; a second session is opened when the
- * first carries many, and a further one when those that are there are held up by readers that are slow.
+ * The forwards to one pod. The first forward opens a session that the others share. A second session opens
+ * when the first carries many forwards, and further ones when slow readers block the existing sessions.
  */
 export class PodForwards implements AsyncDisposable {
   readonly #options: PodForwardsOptions;
-  /** Each with the timer that ends it while it carries nothing. */
+  /** Each session with the timer that closes it while it is idle. */
   readonly #sessions = new Map<ForwardSession, Disposable | undefined>();
   #opening: Promise<Conn | undefined> | undefined;
-  /** How many forwards have a connection of their own, or are about to. */
+  /** The number of forwards that have, or are about to get, a separate connection. */
   #singles = 0;
   readonly #single = new Set<Conn>();
   #asking = 0;
   #change = Promise.withResolvers<void>();
-  /** Why the last session ended that broke before it was of any use. */
+  /** The error of the last session that broke before it carried a forward. */
   #stillborn: { readonly error: unknown } | undefined;
   #isClosed = false;
 
@@ -58,7 +58,7 @@ export class PodForwards implements AsyncDisposable {
         if (this.#isClosed) throw new PosternError("cancelled", "The transport was closed");
         const session = this.#choose();
         if (session) return this.#enter(session, port);
-        // A server that takes a session only to hang up on it would do so again, as often as it is asked.
+        // A server that accepts a session and hangs up at once would do so again on every retry.
         if (this.#stillborn && this.#stillborn !== before) throw this.#stillborn.error;
         const conn = await this.#openFor(port, signal);
         if (conn) return conn;
@@ -81,7 +81,7 @@ export class PodForwards implements AsyncDisposable {
     await this.#opening?.catch(() => {});
   }
 
-  /** The session for the next forward; undefined where there is none, and one has to be opened or waited for. */
+  /** The session for the next forward; undefined if one must be opened or awaited. */
   #choose(): ForwardSession | undefined {
     const { clock, limits } = this.#options;
     const sessions = [...this.#sessions.keys()];
@@ -93,7 +93,7 @@ export class PodForwards implements AsyncDisposable {
     );
     if (!best) return undefined;
     if (best.isCrowded) return sessions.length < limits.sessions + mostCrowded ? undefined : best;
-    // Not waited for: it serves those that come after this one.
+    // Do not wait for it: the additional session serves later forwards.
     const isMore = (best.streams >= many || best.hasBulk) && free.length < limits.sessions;
     if (isMore && !this.#opening) this.#openShared(0).then((conn) => conn?.abort(), () => {});
     return best;
@@ -104,10 +104,10 @@ export class PodForwards implements AsyncDisposable {
     return session.open(port);
   }
 
-  /** Waits until there may be a session; or a connection for this forward alone. */
+  /** Waits until a session may be available, or returns a connection for this forward alone. */
   async #openFor(port: number, signal: AbortSignal): Promise<Conn | undefined> {
     const { limits, opener } = this.#options;
-    // Each forward has a connection of its own.
+    // Each forward has a separate connection.
     if (opener.form === "v4") {
       if (this.#singles >= limits.connections) return await this.#untilChanged(signal);
       return this.#unlessGivenUp(await this.#openSingle(port), signal);
@@ -127,7 +127,7 @@ export class PodForwards implements AsyncDisposable {
     return conn;
   }
 
-  /** Opens what all wait for; the connection where it is for this port alone. */
+  /** Opens a session for all waiting forwards, or returns a connection for this port alone. */
   async #openShared(port: number): Promise<Conn | undefined> {
     const opening = this.#connect(port);
     this.#opening = opening;
@@ -225,7 +225,7 @@ export class PodForwards implements AsyncDisposable {
   }
 }
 
-/** So many forwards in a session are worth another one. */
+/** The number of forwards in a session that justifies another session. */
 const many = 32;
-/** Sessions beyond the usual number, while readers hold others up. */
+/** Maximum number of additional sessions while slow readers block others. */
 const mostCrowded = 6;

@@ -2,16 +2,16 @@ import { type Conn, StreamedConn, unlessAborted } from "../../core/mod.ts";
 
 export interface RetriedConnOptions {
   readonly first: Conn;
-  /** The next way to the same target after one that failed with `error`; undefined where there is none. */
+  /** Opens the next connection to the same target after `error`; undefined if there is none. */
   readonly next: (error: unknown, options: { readonly signal: AbortSignal }) => Promise<Conn | undefined>;
-  /** How many bytes of the client are kept for another way; 64 KiB unless told. */
+  /** How many bytes of the client are kept for a retry; default: 64 KiB. */
   readonly most?: number;
 }
 
 /**
- * A connection whose failure shows only after it was handed out: as long as nothing was read from it, what the client
- * said is kept, and said again on another way to the target. Once a byte has come, or more was said than is kept, it
- * is the way that it took.
+ * A connection that may fail after the caller got it. Until the first byte arrives, it keeps the client's
+ * data and sends it again over another connection to the target. After the first byte, or when the data
+ * exceeds `most`, it stays with its connection.
  */
 export class RetriedConn extends StreamedConn implements Conn {
   readonly isSocket: boolean;
@@ -20,14 +20,14 @@ export class RetriedConn extends StreamedConn implements Conn {
   #conn: Conn;
   readonly #next: RetriedConnOptions["next"];
   readonly #most: number;
-  /** What was said so far; undefined once nothing is tried again. */
+  /** The client's data so far; undefined when no retry is possible any more. */
   #kept: Uint8Array<ArrayBuffer>[] | undefined = [];
   #keptLength = 0;
   #haveEnded = false;
   #isClosed = false;
   #reason: unknown;
   #changing: Promise<void> | undefined;
-  /** Of the way that is being looked for. */
+  /** Aborts the search for another connection. */
   #looking: AbortController | undefined;
 
   constructor({ first, next, most = 64 * 1024 }: RetriedConnOptions) {
@@ -75,7 +75,7 @@ export class RetriedConn extends StreamedConn implements Conn {
     try {
       await conn.write(bytes);
     } catch (error) {
-      // What is kept is said again on the other way, with these bytes.
+      // The new connection gets the kept data together with these bytes.
       await this.#change(conn, error);
     }
   }
@@ -108,7 +108,10 @@ export class RetriedConn extends StreamedConn implements Conn {
     await this.#conn[Symbol.asyncDispose]();
   }
 
-  /** Takes another way after `failed`, once for a reader and a writer that meet the same failure; else throws it. */
+  /**
+   * Switches to another connection after `failed`, once for a reader and a writer that hit the same failure;
+   * otherwise throws it.
+   */
   async #change(failed: Conn, error: unknown): Promise<void> {
     if (this.#isClosed) throw this.#reason;
     if (this.#conn === failed) {
@@ -135,11 +138,11 @@ export class RetriedConn extends StreamedConn implements Conn {
       for (const bytes of this.#kept ?? []) await conn.write(bytes);
       if (this.#haveEnded) await conn.closeWrite();
     } catch {
-      // The reader meets the same failure, and tries again.
+      // The reader gets the same failure and retries.
     }
   }
 
-  /** Whoever drops the connection does not wait for the next way; one that comes after all is dropped too. */
+  /** A caller that aborts does not wait for the next connection; if one arrives anyway, it is closed. */
   async #another(error: unknown): Promise<Conn | undefined> {
     const { signal } = this.#looking = new AbortController();
     const next = this.#next(error, { signal });

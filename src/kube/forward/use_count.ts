@@ -1,4 +1,4 @@
-/** How many are at work with something, so that it is kept for them. */
+/** Counts the users of an object, so that it stays alive while it has some. */
 export class UseCount {
   #count = 0;
 
@@ -6,7 +6,7 @@ export class UseCount {
     return this.#count === 0;
   }
 
-  /** Counts one more until it is disposed. */
+  /** Adds one user until the result is disposed. */
   begin(): Disposable {
     this.#count++;
     let isOver = false;

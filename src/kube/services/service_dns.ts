@@ -3,23 +3,23 @@ import { formatIp, parseIp, unmapped } from "../../words/mod.ts";
 import type { ClusterView, EndpointRecord, ServiceRecord, SliceRecord } from "../api/cluster_view.ts";
 import { dashedAddress, parseServiceName, plainName, type ServiceNameOptions } from "./service_names.ts";
 
-/** What of a cluster's view is looked at. */
+/** The parts of a cluster's view that DNS answers need. */
 export type NamedView = Pick<
   ClusterView,
   "ready" | "service" | "byClusterIp" | "endpoints" | "services" | "podByIp"
 >;
 
-/** A name in a namespace, and what stands in the host before and behind it. */
+/** A Service name in a namespace, with the host that contains it. */
 interface Asked {
   readonly namespace: string;
   readonly service: string;
-  /** The host from the Service on: what SRV records lead to is below it. */
+  /** The host from the Service on; targets of SRV records are below it. */
   readonly host: string;
 }
 
 /**
- * What a cluster's own DNS would say of its Services (the specification "Kubernetes DNS-Based Service Discovery" 1.1),
- * by what is held of it.
+ * Answers what a cluster's own DNS would for its Services (specification "Kubernetes DNS-Based Service
+ * Discovery" 1.1), from the objects in memory.
  */
 export class ServiceDns implements FarNames {
   readonly #view: NamedView;
@@ -45,7 +45,7 @@ export class ServiceDns implements FarNames {
     await this.#view.ready(namespace, { signal });
     const record = this.#view.service(namespace, service);
     if (!record) return await this.#isAbove(inner, signal) ? nothing : undefined;
-    // `_tcp.web.shop` has names below it.
+    // `_tcp.web.shop` exists, because there are names below it.
     if (inner !== host) return nothing;
     if (name.kind === "endpoint") return this.#endpoint(record, name.endpoint);
     if (name.port === undefined) return this.#service(record, { namespace, service, host });
@@ -73,7 +73,7 @@ export class ServiceDns implements FarNames {
     return { addresses: unique(addresses.map(canonical)), services: this.#ports(asked, record) };
   }
 
-  /** A pod of a headless Service, by its hostname, its own name, or its address with dashes. */
+  /** A pod of a headless Service, by its hostname, its name, or its address with dashes. */
   #endpoint(record: ServiceRecord, endpoint: string): FarName | undefined {
     const ip = dashedAddress(endpoint);
     const isMeant = ({ hostname, pod, addresses: [first] }: EndpointRecord) =>
@@ -115,7 +115,10 @@ export class ServiceDns implements FarNames {
     return this.#view.endpoints(namespace, name).filter(({ addressType }) => addressType !== "FQDN");
   }
 
-  /** Whether a host only has names below it: `svc.cluster.local`, or a namespace there or in front of the suffix. */
+  /**
+   * Whether a host exists only as a parent: `svc.cluster.local`, or a namespace below it or before the
+   * suffix.
+   */
   async #isAbove(host: string, signal: AbortSignal): Promise<boolean> {
     const { clusterDomain, suffix } = this.#options;
     const name = plainName(host);
@@ -138,7 +141,7 @@ export class ServiceDns implements FarNames {
 
 const nothing: FarName = { addresses: [] };
 
-/** The one label in front of a domain. */
+/** The single label before a domain. */
 function below(name: string, domain: string): string | undefined {
   const label = name.endsWith(`.${domain}`) ? name.slice(0, -domain.length - 1) : "";
   return /^[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?$/.test(label) ? label : undefined;
@@ -148,7 +151,7 @@ function withoutProtocol(host: string): string {
   return /^_(?:tcp|udp)\./i.test(host) ? host.slice(5) : host;
 }
 
-/** Without an address of its own, or with none yet. */
+/** Whether a Service has no cluster IP, or none yet. */
 function isHeadless({ isHeadless, clusterIps }: ServiceRecord): boolean {
   return isHeadless || clusterIps.length === 0;
 }

@@ -1,34 +1,34 @@
 import { formatIp, normalHost, parseIp, parseIPv4, parseIPv6, unmapped } from "../../words/mod.ts";
 
-/** What a host name means in a cluster, before anybody has looked whether it is there. */
+/** The meaning of a host name in a cluster; it may not exist. */
 export type ClusterName =
-  /** A Service; `port` is the name of one of its ports, where the host names it. */
+  /** A Service; `port` is the name of a port, if the host contains it. */
   | { readonly kind: "service"; readonly namespace: string; readonly service: string; readonly port?: string }
-  /** One endpoint of a Service, by its hostname, the name of its pod, or its address with dashes. */
+  /** One endpoint of a Service, by its hostname, its pod's name, or its address with dashes. */
   | {
     readonly kind: "endpoint";
     readonly namespace: string;
     readonly service: string;
     readonly endpoint: string;
   }
-  /** A pod by its address with dashes; in its namespace. */
+  /** A pod in its namespace, by its address with dashes. */
   | { readonly kind: "pod"; readonly namespace: string; readonly ip: string }
-  /** An address of a Service or a pod, in canonical form. */
+  /** The address of a Service or a pod, in canonical form. */
   | { readonly kind: "address"; readonly ip: string };
 
 export interface ServiceNameOptions {
-  /** For names that have none. */
+  /** For names without a namespace. */
   readonly namespace: string;
-  /** `cluster.local` almost everywhere. */
+  /** Almost always `cluster.local`. */
   readonly clusterDomain: string;
-  /** What stands behind the names of this cluster alone: `lab.internal`. */
+  /** The suffix of names in this cluster only: `lab.internal`. */
   readonly suffix?: string | undefined;
 }
 
 /**
- * Reads a host as a name in a cluster: `svc`, `svc.ns`, `svc.ns.svc`, the same below the cluster's domain, the names of
- * pods and endpoints, `_port._tcp.svc.ns.svc`, and addresses. Undefined for what can be none: behind `svc` stands
- * nothing or the cluster's domain, never another one.
+ * Parses a host as a name in a cluster: `svc`, `svc.ns`, `svc.ns.svc`, the same below the cluster's domain,
+ * names of pods and endpoints, `_port._tcp.svc.ns.svc`, and addresses. Undefined for any other name; only the
+ * cluster's domain may follow `svc`.
  */
 export function parseServiceName(host: string, options: ServiceNameOptions): ClusterName | undefined {
   const name = normalHost(host);
@@ -48,13 +48,12 @@ export function parseServiceName(host: string, options: ServiceNameOptions): Clu
   if (labels.length <= 2 && isName.test(first) && isName.test(second)) {
     return { kind: "service", namespace: second, service: first };
   }
-  // Only where the suffix says which cluster is meant: elsewhere three labels are a domain of the world.
+  // Accept three labels only with the suffix; otherwise they may be a public domain.
   if (own === undefined || third === undefined) return undefined;
   return fourth === undefined || first.startsWith("_") ? inService(labels) : undefined;
 }
 
-/** A host as names are compared: lower case, without the dot of the root. */
-/** A name as tables have it. */
+/** A name in the form used for comparison: lower case, without the final dot. */
 export function plainName(name: string): string {
   return name.toLowerCase().replace(/\.$/, "");
 }
@@ -63,7 +62,7 @@ function withoutSuffix(name: string, suffix: string): string | undefined {
   return name.endsWith(`.${suffix}`) ? name.slice(0, -suffix.length - 1) : undefined;
 }
 
-/** The labels in front of the cluster's domain; undefined where only a part of such a name is there. */
+/** The labels before the cluster's domain; undefined for an incomplete name. */
 function labelsOf(name: string, clusterDomain: string): readonly string[] | undefined {
   if (name.length > 253 || name === "") return undefined;
   const below = withoutSuffix(name, clusterDomain);
@@ -79,7 +78,7 @@ function inService(labels: readonly string[]): ClusterName | undefined {
   if (!isName.test(namespace) || !isName.test(service) || more.length > 0) return undefined;
   if (second === undefined) return { kind: "service", namespace, service };
   if (first !== undefined) {
-    // UDP and SCTP are nothing that can be forwarded.
+    // UDP and SCTP cannot be forwarded.
     const isPort = second === "_tcp" && /^_[a-z0-9-]+$/.test(first);
     return isPort ? { kind: "service", namespace, service, port: first.slice(1) } : undefined;
   }
@@ -91,10 +90,10 @@ function podIn(namespace: string, dashed: string): ClusterName | undefined {
   return ip === undefined || !isName.test(namespace) ? undefined : { kind: "pod", namespace, ip };
 }
 
-/** The address that `10-1-2-3` or `2001-db8--7` stands for, in canonical form. */
+/** The address in `10-1-2-3` or `2001-db8--7`, in canonical form. */
 export function dashedAddress(label: string): string | undefined {
   if (!/^[0-9a-f-]+$/.test(label)) return undefined;
-  // A name cannot begin or end with a dash, so that "::1" is written "0--1" and "fd00::" "fd00--0".
+  // A name cannot begin or end with a dash, so "::1" is written as "0--1" and "fd00::" as "fd00--0".
   const bytes = parseIPv4(label.replaceAll("-", ".")) ?? parseIPv6(label.replaceAll("-", ":"));
   return bytes && formatIp(unmapped(bytes));
 }

@@ -8,22 +8,25 @@ import type {
 } from "../api/cluster_view.ts";
 import { dashedAddress } from "./service_names.ts";
 
-/** A port of a pod: where a forward can end. */
+/** A port of a pod, where a forward can end. */
 export interface PodPlace {
   readonly namespace: string;
   readonly pod: string;
   readonly port: number;
 }
 
-/** What a Service is asked for. */
+/** A requested port of a Service. */
 export interface ServiceAsk {
-  /** The number that the client named, or the name of a port that the host names. */
+  /** The number from the client, or the port's name from the host. */
   readonly port: number | { readonly name: string };
   /** Only this endpoint. */
   readonly endpoint?: string | undefined;
 }
 
-/** Every ready place behind a Service for what is asked; fails with what is missing. Looks at memory only. */
+/**
+ * All ready places of a Service for a request; throws the reason if there are none. Uses only objects in
+ * memory.
+ */
 export function podPlacesOf(
   service: ServiceRecord,
   { port, endpoint }: ServiceAsk,
@@ -47,7 +50,7 @@ export function podPlacesOf(
       isKnown = true;
       if (!isTaken(one, service)) notReady++;
       else if (one.pod === undefined) strangers++;
-      // A pod of both families stands in a slice of each.
+      // A dual-stack pod is in one slice per family.
       else places.set(`${one.pod}:${number}`, { namespace: service.namespace, pod: one.pod, port: number });
     }
   }
@@ -59,7 +62,7 @@ export function podPlacesOf(
   if (strangers > 0) {
     throw new PosternError(
       "unreachable",
-      `Cannot reach ${what}: its endpoints are no pods, and only pods are forwarded to`,
+      `Cannot reach ${what}: its endpoints are not pods, and postern can forward only to pods`,
     );
   }
   const why = notReady > 0
@@ -68,15 +71,15 @@ export function podPlacesOf(
     ? `no pod has the port ${JSON.stringify(wanted.targetPort)}`
     : service.hasSelector
     ? "no pod matches"
-    : "it has none";
+    : "the Service has no endpoints";
   throw new PosternError("unreachable", `Cannot reach ${what}: no ready endpoint (${why})`, {
-    hint: `look at its pods: kubectl get pods,endpointslices -n ${service.namespace}`,
+    hint: `check its pods: kubectl get pods,endpointslices -n ${service.namespace}`,
   });
 }
 
 /**
- * The port of a Service that is asked for; undefined where any port of its pods may be asked for, since nothing stands
- * between a client and the pods of a headless Service.
+ * The requested port of a Service. Undefined if any port is allowed: clients connect directly to the pods of
+ * a headless Service.
  */
 function portOf(
   { namespace, name, ports }: ServiceRecord,
@@ -94,10 +97,10 @@ function portOf(
   if (other) {
     throw new PosternError(
       "not_allowed",
-      `Cannot reach ${shown} of ${what}: it is a port of ${other.protocol}`,
+      `Cannot reach ${shown} of ${what}: it is a ${other.protocol} port`,
       {
         detail: "command",
-        hint: "only TCP can be forwarded",
+        hint: "choose a TCP port; postern cannot forward other protocols",
       },
     );
   }
@@ -110,7 +113,7 @@ function portOf(
   );
 }
 
-/** The number of the asked port at the endpoints of a slice; undefined where it is not for them. */
+/** The number of the requested port at a slice's endpoints; undefined if they do not have it. */
 function portIn(
   { ports, addressType }: SliceRecord,
   wanted: ServicePortRecord | undefined,

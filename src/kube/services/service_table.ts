@@ -1,12 +1,12 @@
 import type { ServiceRecord, SliceRecord } from "../api/cluster_view.ts";
 
-/** The Services and endpoints of a namespace, or of a cluster, by the keys that dials ask with. */
+/** The Services and endpoints of a namespace or a cluster, with lookups for dials. */
 export class ServiceTable {
-  /** By namespace, then by name. */
+  /** Keyed by namespace, then by name. */
   readonly #services = new Map<string, Map<string, ServiceRecord>>();
-  /** By `namespace/service`, then by the slice's own name. */
+  /** Keyed by `namespace/service`, then by the slice's name. */
   readonly #slices = new Map<string, Map<string, SliceRecord>>();
-  /** Whose a slice is, by `namespace/slice`. */
+  /** The Service of each slice, keyed by `namespace/slice`. */
   readonly #ownerOf = new Map<string, string>();
   readonly #byIp = new Map<string, ServiceRecord>();
 
@@ -14,13 +14,13 @@ export class ServiceTable {
     return this.#services.get(namespace)?.get(name);
   }
 
-  /** Of one namespace, or all. */
+  /** The Services of one namespace or of all. */
   *services(namespace?: string): Iterable<ServiceRecord> {
     const some = namespace === undefined ? this.#services.values() : [this.#services.get(namespace)];
     for (const services of some) if (services) yield* services.values();
   }
 
-  /** By an address in its normal form. */
+  /** Finds a Service by an address in canonical form. */
   byClusterIp(ip: string): ServiceRecord | undefined {
     return this.#byIp.get(ip);
   }
@@ -44,11 +44,11 @@ export class ServiceTable {
     if (!there || !record) return;
     there.delete(name);
     if (there.size === 0) this.#services.delete(namespace);
-    // Its address may be another's by now.
+    // Another Service may have this address by now.
     for (const ip of record.clusterIps) if (this.#byIp.get(ip) === record) this.#byIp.delete(ip);
   }
 
-  /** `owner` is undefined for a slice that belongs to no Service any more. */
+  /** `owner` is undefined for a slice that no longer belongs to a Service. */
   putSlice(
     namespace: string,
     name: string,

@@ -3,23 +3,23 @@ import type { ClusterView, PodRecord, ServiceRecord } from "../api/cluster_view.
 import type { ClusterName } from "./service_names.ts";
 import { type PodPlace, podPlacesOf } from "./service_ports.ts";
 
-/** Where a target of a cluster is. */
+/** The places of a target in a cluster. */
 export type ClusterPlaces =
-  /** Any of these will do. */
+  /** Equivalent places. */
   | { readonly places: readonly PodPlace[]; readonly service?: ServiceRecord }
-  /** Another name: whoever asked decides whether to go there. */
+  /** An external name; the caller decides whether to connect to it. */
   | { readonly externalName: string; readonly service: ServiceRecord };
 
 export interface FindPlacesOptions {
   readonly view: ClusterView;
-  /** How messages name the cluster. */
+  /** The cluster's name in messages. */
   readonly cluster: string;
-  /** The one that names without any are in, asked first for what only the whole cluster could tell. */
+  /** The namespace of names without one; used alone if the user may not read the whole cluster. */
   readonly namespace: string;
   readonly signal: AbortSignal;
 }
 
-/** Finds the pods and ports that a name and a port mean, by what is held of the cluster. */
+/** Finds the pods and ports for a name and a port, from the objects in memory. */
 export async function findPlaces(
   name: ClusterName,
   port: number,
@@ -49,7 +49,7 @@ async function inNamespace(
       "name_not_found",
       `Cannot find the Service "${namespace}/${name.service}" in ${cluster}`,
       {
-        hint: `list what is there: kubectl get services -n ${namespace}`,
+        hint: `list the Services: kubectl get services -n ${namespace}`,
       },
     );
   }
@@ -64,7 +64,7 @@ function externalOf(service: ServiceRecord, cluster: string): ClusterPlaces {
   if (externalName) return { externalName, service };
   throw new PosternError(
     "unreachable",
-    `Cannot reach the Service ${namespace}/${name} of ${cluster}: no ExternalName`,
+    `Cannot reach the Service ${namespace}/${name} of ${cluster}: its externalName is empty`,
   );
 }
 
@@ -78,7 +78,7 @@ async function atAddress(ip: string, port: number, options: FindPlacesOptions): 
   try {
     return { places: [await podAt(ip, port, options)] };
   } catch (error) {
-    // Perhaps it is a Service of a namespace that may not be looked into: that right is what is missing.
+    // The address may belong to a Service in a forbidden namespace, so report the missing right.
     if (refusal && (isPosternError(error, "name_not_found") || isPosternError(error, "not_allowed"))) {
       throw refusal;
     }
@@ -86,7 +86,7 @@ async function atAddress(ip: string, port: number, options: FindPlacesOptions): 
   }
 }
 
-/** Holds the whole cluster, or as much as is allowed; what is not is given back. */
+/** Watches the whole cluster, or the parts that are allowed; returns the refusal, if any. */
 async function holdAll(
   view: ClusterView,
   namespace: string,
@@ -104,7 +104,10 @@ async function holdAll(
   }
 }
 
-/** The pod with an address. Pods on their node's network share one: then it is the one that declares the port. */
+/**
+ * The pod with an address. Pods on the host network share their node's address; then the declared port
+ * decides.
+ */
 async function podAt(
   ip: string,
   port: number,
@@ -125,9 +128,11 @@ async function podAt(
   }
   if (more.length > 0) {
     const names = [pod, ...more].map(({ namespace, name }) => `${namespace}/${name}`).join(", ");
-    const which = declaring.length > 0 ? `declare port ${port}` : `have it, and none declares port ${port}`;
-    throw new PosternError("refused", `Cannot tell which pod ${ip} is in ${cluster}: ${names} ${which}`, {
-      hint: "use the name of a Service or of the pod",
+    const which = declaring.length > 0
+      ? `declare port ${port}`
+      : `have this address, and none declares port ${port}`;
+    throw new PosternError("refused", `Cannot choose a pod for ${ip} in ${cluster}: ${names} ${which}`, {
+      hint: "use the name of the Service or of the pod",
     });
   }
   return { namespace: pod.namespace, pod: pod.name, port };

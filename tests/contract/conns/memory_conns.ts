@@ -35,13 +35,13 @@ export function memoryConns(): readonly ConnKind[] {
       },
     },
     {
-      name: "a connection that its `Messages` still read",
+      name: "a connection that its `Messages` still reads",
       of: "ContinuedConn",
       madeBy: ["src/core/streams/messages.ts"],
       open: () => {
         const [inner, far] = memoryPair();
         const messages = new Messages(inner);
-        // Those who take the connection over are told what becomes of it.
+        // The new owner of the connection gets its errors.
         messages.fill().catch(() => {});
         return Promise.resolve({ near: messages.goOn(), far });
       },

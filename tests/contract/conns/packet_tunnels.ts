@@ -4,7 +4,7 @@ import { type ConnKind, type Pair, swapped, withoutHalfClose } from "../conn_con
 
 const { signal } = new AbortController();
 
-/** Both ends of a tunnel: the asker's, and the one that the answerer gives to its target. */
+/** Both ends of a tunnel: the dialer's end, and the answerer's end for its target. */
 export function packetTunnels(): readonly ConnKind[] {
   const asking = { of: "PacketTunnel", madeBy: ["src/konnectivity/packet_dialer.ts"] };
   const answering = { of: "PacketTunnel", madeBy: ["src/konnectivity/packet_answerer.ts"] };
@@ -31,7 +31,7 @@ export function packetTunnels(): readonly ConnKind[] {
     },
     {
       ...asking,
-      name: "a tunnel of another Konnectivity, on a stream of its own,",
+      name: "a tunnel of another Konnectivity, on a separate stream,",
       open: () => tunnel({ ...theirs, isShared: false }),
       cannot,
     },

@@ -30,7 +30,7 @@ export function portForwards(): readonly ConnKind[] {
       of: "ForwardStream",
       madeBy: ["src/kube/forward/forward_v4.ts"],
       open: () => forward("v4"),
-      cannot: withoutOwnEnd("what ends one direction of the WebSocket ends both"),
+      cannot: withoutOwnEnd("the end of one direction of the WebSocket ends both"),
     },
     {
       name: "a connection into a cluster, by the name of a Service",
@@ -49,7 +49,7 @@ export function portForwards(): readonly ConnKind[] {
       },
     },
     {
-      name: "RetriedConn on its second way",
+      name: "RetriedConn on its second attempt",
       of: "RetriedConn",
       madeBy: [],
       open: async () => {
@@ -74,7 +74,7 @@ async function forward(form: ForwardForm, { piece }: { piece?: number } = {}): P
   });
   const pool = new ForwardPool({ clock: systemClock, api, halfClose: "pass" });
   const near = await pool.open({ namespace: "shop", pod: "web-0", port: 80 }, { signal });
-  // The streams are opened with the first bytes, or a moment later.
+  // The first bytes open the streams, or a short delay.
   while (pod.ends.length === 0) await nextTurn();
   const close = async () => {
     await pool[Symbol.asyncDispose]();

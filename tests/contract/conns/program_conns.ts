@@ -10,7 +10,10 @@ import { needsUnix } from "./sockets.ts";
 
 const { signal } = new AbortController();
 
-/** Joins its input and output to a socket, half-closes kept: a Deno program cannot close its output alone. */
+/**
+ * Connects its input and output to a socket and keeps half-closes, because a Deno program cannot close only
+ * its output.
+ */
 const bridge = `
 import os, socket, sys, threading
 far = socket.socket(socket.AF_UNIX)
@@ -38,7 +41,7 @@ export function programConns(): readonly ConnKind[] {
       process: { pipe, env: () => shell },
       clock,
     }, { signal });
-  const withoutWord = "a command that ends before the server has said a word has failed";
+  const withoutWord = "a command that ends before the server's first byte has failed";
   return [
     {
       name: "a piped program",
@@ -49,7 +52,7 @@ export function programConns(): readonly ConnKind[] {
     },
     {
       ...command,
-      name: "a ProxyCommand to a server that speaks first",
+      name: "a ProxyCommand to a server that sends first",
       open: async () => {
         const pair = await programPair((socket) => run(socket, systemClock), { greeting: "!" });
         assert.equal(await pair.near.read(new Uint8Array(1)), 1);
@@ -58,15 +61,15 @@ export function programConns(): readonly ConnKind[] {
     },
     {
       ...command,
-      name: "a ProxyCommand to a server that waits for the first word",
-      // It is not waited for either.
+      name: "a ProxyCommand to a server that waits for the client",
+      // The command does not wait for it either.
       open: () =>
         programPair((socket) =>
           run(socket, { ...systemClock, after: (_ms, then) => systemClock.after(0, then) })
         ),
       cannot: {
-        "reads null at the peer's end, and again after it": withoutWord,
-        "writes on after the peer's half-close": withoutWord,
+        "reads null at the peer's end, repeatedly": withoutWord,
+        "keeps writing after the peer's half-close": withoutWord,
       },
     },
   ];

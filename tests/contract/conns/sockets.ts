@@ -7,7 +7,7 @@ import type { ConnKind, Pair } from "../conn_contract.ts";
 const { signal } = new AbortController();
 const loopback = { host: "127.0.0.1", port: 0 };
 
-/** Deno grants unix sockets with the whole network only. */
+/** Deno grants unix sockets only with the whole network. */
 const hasNet = Deno.permissions.querySync({ name: "net" }).state === "granted";
 export const needsUnix = Deno.build.os === "windows"
   ? "only on linux, darwin"
@@ -30,7 +30,7 @@ export function sockets(): readonly ConnKind[] {
       skipped: needsUnix,
     },
     {
-      name: "a TCP socket from an address of ours",
+      name: "a TCP socket from a given local address",
       of: "DuplexConn",
       madeBy: ["src/runtime/network/connect_from.ts"],
       open: () => socketPair(loopback, "127.0.0.1"),

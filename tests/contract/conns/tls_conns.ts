@@ -9,16 +9,16 @@ import { socketPair } from "./sockets.ts";
 
 const { signal } = new AbortController();
 
-/** Reading the certificates needs a permission that the memory suites do without. */
+/** The certificates need a read permission, which the memory suites do not have. */
 const hasFiles = Deno.permissions.querySync({ name: "read", path: "." }).state === "granted";
 
-const oldTls = "a peer of TLS 1.2 may drop what it has still to send (RFC 5246, section 7.2.1)";
+const oldTls = "a TLS 1.2 peer may discard unsent data (RFC 5246, section 7.2.1)";
 
 export function tlsConns(): readonly ConnKind[] {
   const skipped = hasFiles ? undefined : "needs --allow-read";
   const client = { of: "TlsConn", madeBy: ["src/runtime/tls/tls.ts"], skipped };
   const server = { of: "TlsConn", madeBy: ["src/runtime/tls/tls_server.ts"], skipped };
-  // Narrow, so that the end of TLS comes while bytes are still on their way below.
+  // Small buffers, so that TLS ends while lower layers still hold bytes.
   const narrow = () => memoryPair({ capacity: 1000 });
   return [
     { ...client, name: "TLS, as the client", open: () => tlsPair(narrow()) },

@@ -25,10 +25,10 @@ export function clusterProxies(): readonly TransportTried[] {
   });
   return [
     tried("by its proxy", "http://192.0.2.100:3128"),
-    tried("that has none", undefined),
+    tried("without a proxy", undefined),
     {
       ...tried("by its proxy", "http://192.0.2.100:3128"),
-      name: "the way of an agent to its server",
+      name: "an agent's connection to its server",
       of: "Object",
       madeBy: ["src/roles/konnectivity/server_transport.ts"],
       open: async () => {
@@ -41,7 +41,7 @@ export function clusterProxies(): readonly TransportTried[] {
   ];
 }
 
-/** A cluster that has accepted a proxy, or none. */
+/** A cluster with an accepted proxy, or without one. */
 function proxyCluster(
   httpsProxy: string | undefined,
 ): Pick<ReturnType<typeof cluster>, "all" | "lab"> & Pick<TransportSetting, "cut" | "open"> {
@@ -57,7 +57,7 @@ function proxyCluster(
     all,
     lab,
     cut: () => listening.close(),
-    // The API server is watched for as long as the transport is there.
+    // The transport watches the API server until it is disposed.
     open: () => all.network.openTo((address) => address !== "192.0.2.50:80"),
   };
 }

@@ -2,7 +2,7 @@ import { isNeverClosed, type TransportTried, without } from "../transport_contra
 import { Surroundings } from "./surroundings.ts";
 
 export function direct(): TransportTried {
-  const own = "it has no way of its own";
+  const own = "it needs no server";
   return {
     name: "direct",
     kind: "direct",
@@ -11,7 +11,7 @@ export function direct(): TransportTried {
     open: () => Promise.resolve(new Surroundings().build({})),
     cannot: {
       ...isNeverClosed,
-      "says that it cannot be reached itself, which is no answer of the target": own,
+      "distinguishes its own failure from an answer of the target": own,
     },
   };
 }
@@ -32,22 +32,22 @@ export function reject(): TransportTried {
     cannot: without([
       "carries bytes both ways to an address",
       "carries bytes both ways to a name",
-      "hands on what a target says before it is spoken to",
+      "delivers bytes that a target sends first",
       "keeps a half-close: the target answers after it",
-      "keeps a half-close of the target, which still hears",
-      "carries many connections at once and apart",
-      "makes a writer wait while the target does not read",
-      "passes a reset of the target on",
-      "passes an abort on to the target",
-      "says at the dial that a target refuses",
-      "says at the dial that a name is unknown",
-      "says that it cannot be reached itself, which is no answer of the target",
-      "leaves nothing open when the signal ends while it dials",
-      "dials nothing for a signal that has ended",
-      "lets a connection live when the signal of its dial ends after it",
+      "keeps a half-close of the target, which still reads",
+      "carries many connections at once without mixing them",
+      "blocks a writer while the target does not read",
+      "forwards a reset of the target",
+      "forwards an abort to the target",
+      "reports at the dial that a target refuses",
+      "reports at the dial that a name is unknown",
+      "distinguishes its own failure from an answer of the target",
+      "leaves no connection open when the signal aborts during a dial",
+      "does not dial with an aborted signal",
+      "keeps a connection when its dial's signal aborts later",
       "drops its connections when it is disposed",
-      "dials no more once it is disposed",
-      "dials no more once it is disposed, though it has dialled before",
+      "refuses to dial once it is disposed",
+      "refuses to dial once it is disposed, after earlier dials",
     ], refuses),
   };
 }

@@ -68,13 +68,13 @@ export function konnectivity(): readonly TransportTried[] {
         stop.abort();
         let isOver = false;
         const ended = running.finally(() => isOver = true);
-        // A farewell waits for a moment until it is sent.
+        // The transport sends a final packet with a short delay.
         while (!isOver) await clock.advance(100);
         await ended;
         deadlines[Symbol.dispose]();
       });
       while (!agents.isReady) await clock.advance(1);
-      // The session of the gRPC frontend carries all dials, as that of the agent does.
+      // The sessions of the gRPC frontend and of the agent carry all dials.
       const sessions = ["192.0.2.60:8091", ...mode === "grpc" ? ["192.0.2.60:8090"] : []];
       return all.build({ it: { kind: "konnectivity", settings: { mode, server: { target: front } } } }, {
         open: () => network.openTo((address) => !sessions.includes(address)),

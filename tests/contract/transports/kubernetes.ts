@@ -13,7 +13,7 @@ import { memoryPair } from "../../support/memory_conn.ts";
 import { sum, type TransportSetting, type TransportTried, withoutHalfClose } from "../transport_contract.ts";
 import { Surroundings } from "./surroundings.ts";
 
-/** An API server on `192.0.2.50`, and the transport `lab` that leads into its cluster. */
+/** An API server on `192.0.2.50`, and the transport `lab` into its cluster. */
 export function cluster(
   answer: (request: FakeRequest) => FakeAnswer | Promise<FakeAnswer>,
 ): { all: Surroundings; lab: TransportsSettings[string]; api: FakeKubeApi; listening: Listening } {
@@ -131,8 +131,8 @@ export function kubernetes(): readonly TransportTried[] {
       return Promise.resolve(setting);
     },
     cannot: {
-      "says at the dial that a target refuses":
-        "a kubelet says so on the connection, which stands before the pod is asked",
+      "reports at the dial that a target refuses":
+        "a kubelet accepts the connection first and reports the refusal later",
       ...cannot,
     },
   });

@@ -17,7 +17,7 @@ export function upstream(at: number, scheme: string, more: object = {}): Transpo
   return { kind: "proxy", settings: { scheme, host: `192.0.2.10${at}`, port: 3128, ...more } };
 }
 
-/** Makes the proxy servers that settings name, the first one at `192.0.2.100`. */
+/** Starts the proxy servers of the settings, the first one at `192.0.2.100`. */
 export function proxyServers(all: Surroundings, servers: readonly ProxyServerOptions[]): () => void {
   const proxies = servers.map((options, at) =>
     new ProxyServer(all.farSide, { host: `192.0.2.10${at}`, port: 3128 }, options)

@@ -11,7 +11,7 @@ export function ssh(): TransportTried {
     name: "ssh (built-in engine)",
     kind: "ssh",
     of: "Ssh",
-    // ssh2's server tells no more than that a connection failed.
+    // ssh2's server reports only that a connection failed.
     codes: { refused: "unreachable", unknown: "unreachable" },
     open: async () => {
       const all = new Surroundings();

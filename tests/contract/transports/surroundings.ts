@@ -31,7 +31,7 @@ export class Surroundings {
     network.faults.set("192.0.2.8", "silent");
   }
 
-  /** Lets time pass until the end, a little each turn of the event loop. */
+  /** Advances the clock a little in each turn of the event loop, until the end. */
   tick(): void {
     let isOver = false;
     const ticking = (async () => {
@@ -46,12 +46,12 @@ export class Surroundings {
     });
   }
 
-  /** Done at the end, before all that was said so far. */
+  /** Registers a cleanup that runs before the earlier ones. */
   before(close: () => Promise<void>): void {
     this.#closing.unshift(close);
   }
 
-  /** Done at the end, after all that was said so far. */
+  /** Registers a cleanup that runs after the earlier ones. */
   after(close: () => Promise<void>): void {
     this.#closing.push(close);
   }
@@ -80,7 +80,7 @@ export class Surroundings {
     return listening;
   }
 
-  /** What stands between does with names: it looks them up on its side. */
+  /** Resolves names like a server between client and target. */
   get farSide(): Network {
     const { network } = this;
     return {
@@ -122,7 +122,7 @@ export class Surroundings {
     return this.around(transport, more);
   }
 
-  /** The setting of a transport that is made already. */
+  /** The setting of an existing transport. */
   around(transport: Transport, more: Partial<TransportSetting> = {}): TransportSetting {
     const { network } = this;
     const target = network.listen({ host: "192.0.2.7", port: 7 });
@@ -144,7 +144,7 @@ export class Surroundings {
       dialing: async () => {
         while (!network.connects.includes("192.0.2.8:1")) await nextTurn();
       },
-      cut: () => assert.fail("nothing is on its way"),
+      cut: () => assert.fail("there is no server to cut"),
       close: () => this.close(),
       ...more,
     };

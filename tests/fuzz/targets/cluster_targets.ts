@@ -34,7 +34,7 @@ const json = [
   "\\u0000",
 ];
 
-/** What APIs answer, and files about them. */
+/** Readers of API responses and kubeconfigs. */
 export const clusterTargets: readonly FuzzTarget[] = [
   {
     name: "lieutenant",
@@ -75,7 +75,7 @@ export const clusterTargets: readonly FuzzTarget[] = [
   },
 ];
 
-/** A Lieutenant that answers what it is told, whatever it is asked. */
+/** A Lieutenant with a fixed response. */
 class Api {
   readonly clock = new FakeClock();
   readonly network = new MemoryNetwork();
@@ -111,7 +111,7 @@ async function lieutenantLaws(input: Bytes): Promise<void> {
   const { catalogue, warnings } = fetched;
   const { routes, warnings: odd } = routesOf(catalogue);
   for (const warning of [...warnings, ...odd]) {
-    // deno-lint-ignore no-control-regex -- nothing may write over a terminal
+    // deno-lint-ignore no-control-regex -- output must not control a terminal
     assert.doesNotMatch(describeWarning(warning), /[\x00-\x1f\x7f-\x9f\u202e]/);
   }
   for (const { jumphost } of routes) assert.match(jumphost ?? "x", /^[^-\s'"`$();&|<>][^\s'"`$();&|<>]*$/);

@@ -3,7 +3,7 @@ import { decodeDnsMessage, dnsFrameDecoder, encodeDnsMessage } from "../../../sr
 import { decodeDnsHeader } from "../../../src/dns/messages/dns_message.ts";
 import { decoding, type FuzzTarget, refusedOr } from "../fuzz_target.ts";
 
-/** Messages of DNS. */
+/** Readers of DNS messages. */
 export const dnsTargets: readonly FuzzTarget[] = [{
   name: "dns",
   words: [
@@ -28,7 +28,7 @@ export const dnsTargets: readonly FuzzTarget[] = [{
     const read = refusedOr(() => decodeDnsMessage(input));
     if (!read) return;
     assert.ok(read.used >= 12 && read.used <= input.length);
-    // What was read can be written, and is the same then.
+    // Encoding the value and decoding it again gives the same value.
     assert.deepEqual(decodeDnsMessage(encodeDnsMessage(read.value))?.value, read.value);
   },
 }];

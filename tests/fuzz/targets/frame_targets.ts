@@ -8,7 +8,7 @@ import { clientPreface } from "../../../src/wire/http2/http2_frames.ts";
 import { type Bytes, decoding, type FuzzTarget, inPieces, refusedOr } from "../fuzz_target.ts";
 import { forwardReading, readAll, type Reading, spdyReading, webSocketReading } from "../readings.ts";
 
-/** Frames and packets of multiplexed protocols. */
+/** Readers of frames and packets of multiplexed protocols. */
 export const frameTargets: readonly FuzzTarget[] = [
   {
     name: "spdy",
@@ -80,7 +80,7 @@ export const frameTargets: readonly FuzzTarget[] = [
     ],
     laws: (input) => {
       for (const role of ["server", "client"] as const) {
-        // A session that has refused something tells no more; until then the pieces change nothing.
+        // After an error a session returns no events; until then the pieces do not matter.
         const whole = http2Events(role, [input]);
         const pieces = http2Events(role, inPieces(input));
         assert.equal(pieces === undefined, whole === undefined);
@@ -110,7 +110,7 @@ export const frameTargets: readonly FuzzTarget[] = [
       assert.ok(size <= 4096);
       const again = new HpackDecoder().decode(new HpackEncoder().encode([...read.fields]), 1 << 20);
       assert.deepEqual(again.fields, read.fields);
-      // What it holds from now on is read by the second list.
+      // The second list uses the state that the first one left.
       refusedOr(() => decoder.decode(input, 4096));
     },
   },
@@ -130,7 +130,7 @@ export const frameTargets: readonly FuzzTarget[] = [
     laws: (input) => {
       if (input.length >= 5) {
         const { length } = readMessageHead(input, 0);
-        // A message is read where its head says that it ends, and junk behind a head is junk.
+        // The header determines the end of a message; bytes after it are invalid.
         refusedOr(() => decodePacket(input.slice(5, 5 + length)));
       }
       const packet = refusedOr(() => decodePacket(input));
@@ -161,14 +161,14 @@ export const frameTargets: readonly FuzzTarget[] = [
   },
 ];
 
-/** Whole or in pieces the same is told, or both are refused. */
+/** Checks that the reader returns the same for the whole input and for pieces, or refuses both. */
 function sameInPieces(make: () => Reading, input: Bytes): void {
   const whole = refusedOr(() => readAll(make(), [input]));
   const pieces = refusedOr(() => readAll(make(), inPieces(input)));
   assert.deepEqual(pieces, whole);
 }
 
-/** Everything a session told, the data of a stream counted; undefined where it is refused. */
+/** Returns all events of a session with counted data, or undefined after an error. */
 function http2Events(role: "server" | "client", pieces: readonly Bytes[]): unknown[] | undefined {
   const limits = { streamWindow: 65_535, connectionWindow: 65_535, maxStreams: 10, maxFields: 16_384 };
   const session = new Http2Session({ role, ...limits });

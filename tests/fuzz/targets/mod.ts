@@ -6,7 +6,7 @@ import { proxyTargets } from "./proxy_targets.ts";
 import { signInTargets } from "./sign_in_targets.ts";
 import { textTargets } from "./text_targets.ts";
 
-/** Every reader of what strangers send. */
+/** All readers of untrusted input. */
 export const fuzzTargets: readonly FuzzTarget[] = [
   ...proxyTargets,
   ...textTargets,

@@ -17,7 +17,7 @@ import {
 } from "../../../src/wire/mod.ts";
 import { type Bytes, decoding, type FuzzTarget, inPieces, refusedOr } from "../fuzz_target.ts";
 
-/** What clients of a door say, and proxies before it. */
+/** Readers of requests from clients and answers of upstream proxies. */
 export const proxyTargets: readonly FuzzTarget[] = [
   {
     name: "socks",
@@ -80,13 +80,13 @@ export const proxyTargets: readonly FuzzTarget[] = [
       });
       const whole = chunkedBody([input]);
       const pieces = chunkedBody(inPieces(input));
-      // A line that is too long is told earlier or later; all else is the same.
+      // The reader may report a long line earlier or later; the rest is the same.
       if (whole !== undefined && pieces !== undefined) assert.equal(pieces, whole);
     },
   },
 ];
 
-/** The body and whether it has ended; undefined where it is refused. */
+/** Returns the body and whether it has ended, or undefined after an error. */
 function chunkedBody(pieces: readonly Bytes[]): string | undefined {
   const decoder = new ChunkedDecoder();
   let body = "";

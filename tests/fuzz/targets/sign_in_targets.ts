@@ -14,7 +14,7 @@ import { type Bytes, type FuzzTarget, refusedOr, textOf } from "../fuzz_target.t
 
 const jwt = "eyJhbGciOiJSUzI1NiJ9.eyJpc3MiOiJodHRwOi8vMTI3LjAuMC4xOjgwODAiLCJzdWIiOiJhIn0.AAAA";
 
-/** What a browser brings back, and a provider answers; certificates. */
+/** Readers of a browser's redirect, a provider's answers, and certificates. */
 export const signInTargets: readonly FuzzTarget[] = [
   {
     name: "oidc-callback",
@@ -94,7 +94,7 @@ export const signInTargets: readonly FuzzTarget[] = [
 
 const { signal } = new AbortController();
 
-/** Whatever comes first, the browser that follows with the right state is let in, and nobody else is. */
+/** Checks that only the browser with the right state signs in, after any other request. */
 async function callbackLaws(input: Bytes): Promise<void> {
   const parts = { clock: new FakeClock(), network: new MemoryNetwork(), log: recordingLog() };
   await using callback = await SignInCallback.open(18000, parts, { signal });
@@ -127,7 +127,7 @@ async function callbackLaws(input: Bytes): Promise<void> {
   assert.equal(await result, "tokens");
 }
 
-/** A provider whose answers are the test's, all from one address. */
+/** A provider with the test's answers, all from one address. */
 class Provider {
   readonly clock = new FakeClock();
   readonly network = new MemoryNetwork();
@@ -154,7 +154,7 @@ const discovery = JSON.stringify({
   jwks_uri: `${issuer}/keys`,
 });
 
-/** A provider's document, its tokens and its keys give what they should, or one of our errors without a secret. */
+/** Checks that a provider's document, tokens and keys give a result, or an error without secrets. */
 async function answersLaws(input: Bytes): Promise<void> {
   const parts = provider ??= new Provider();
   const text = textOf(input);

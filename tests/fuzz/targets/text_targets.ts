@@ -10,7 +10,7 @@ import { SshConfigWorld } from "../../support/ssh_config_world.ts";
 import { everything, worldContext } from "../../unit/config/schema_cases.ts";
 import { type Bytes, type FuzzTarget, refusedOr, textOf } from "../fuzz_target.ts";
 
-/** Files that a person writes, or somebody for them. */
+/** Readers of configuration files. */
 export const textTargets: readonly FuzzTarget[] = [
   {
     name: "yaml",
@@ -100,7 +100,7 @@ async function configLaws(input: Bytes): Promise<void> {
   masked(document.value, everything);
 }
 
-/** The file is a script, and says of every host that the rules name what the router says. */
+/** Checks that the file is a script that agrees with the router for every host in the rules. */
 function pacLaws(input: Bytes): void {
   const text = textOf(input);
   const { rules } = parseRouteLines(text, { name: "list" });
@@ -110,7 +110,7 @@ function pacLaws(input: Bytes): void {
   const hosts = [...text.matchAll(/[a-z0-9.-]{1,60}/gi)].slice(0, 6).map(([word]) => word.toLowerCase());
   for (const host of [...hosts, "elsewhere.example"]) {
     const url = URL.parse(`https://${host}/`);
-    // A browser has no other hosts than those of URLs; loopback is the browser's own matter.
+    // A browser has only hosts of URLs, and handles loopback itself.
     if (!url || url.hostname !== host || /^127\.|^0\.0\.0\.0$|localhost\.?$/.test(host)) continue;
     const { transport } = router.route({ host, port: 443 });
     const expected = transport === "direct" ? "DIRECT" : "SOCKS5 127.0.0.1:12000";

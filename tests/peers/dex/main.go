@@ -1,6 +1,6 @@
-// dex is the OIDC provider of that name with what the tests of the sign-in need: a public client "lieutenant",
-// two users whose password is "password", the password page, the device flow, and refresh tokens that are good for
-// one use. It is a small main of our own because dex's needs cgo for a database that is not used here.
+// dex is the OIDC provider dex, configured for the tests of the sign-in: a public client "lieutenant", two
+// users with the password "password", the password page, the device flow, and refresh tokens for one use. It
+// has its own main because dex's main needs cgo for a database that the tests do not use.
 package main
 
 import (
@@ -24,12 +24,12 @@ import (
 )
 
 func main() {
-	issuer := flag.String("issuer", "", "its URL; it listens on that address")
+	issuer := flag.String("issuer", "", "URL of the issuer, also the listen address")
 	cert := flag.String("cert", "", "certificate, PEM")
 	key := flag.String("key", "", "key, PEM")
 	redirects := flag.String("redirects", "", "redirect URIs of the client, separated by commas")
-	idTokens := flag.Duration("id-tokens", time.Hour, "how long an id_token is good")
-	devices := flag.Duration("devices", 5*time.Minute, "how long a device code is good")
+	idTokens := flag.Duration("id-tokens", time.Hour, "lifetime of an id_token")
+	devices := flag.Duration("devices", 5*time.Minute, "lifetime of a device code")
 	flag.Parse()
 
 	quiet := slog.New(slog.NewTextHandler(io.Discard, nil))
@@ -42,7 +42,7 @@ func main() {
 		ID:     "lieutenant",
 		Name:   "Lieutenant",
 		Public: true,
-		// The last two are where dex sends its own device page back to.
+		// dex redirects its own device page to the last two.
 		RedirectURIs: append(strings.Split(*redirects, ","), "/device/callback", at.Path+"/device/callback"),
 	}})
 	store = storage.WithStaticPasswords(store, []storage.Password{

@@ -1,8 +1,8 @@
-// goclient goes through a door as Go programs do, and prints what came back.
+// goclient connects through a proxy like Go programs do, and prints the answer.
 //
-//	goclient socks5 DOOR HOST:PORT [USER PASSWORD]   golang.org/x/net/proxy: sends stdin, half-closes, copies the answer to stdout
-//	goclient http PROXY-URL URL                      net/http with that proxy: status line and body
-//	goclient environment URL                         net/http with what the environment says
+//	goclient socks5 PROXY HOST:PORT [USER PASSWORD]  golang.org/x/net/proxy: sends stdin, half-closes, copies the answer to stdout
+//	goclient http PROXY-URL URL                      net/http with this proxy: status line and body
+//	goclient environment URL                         net/http with the proxy of the environment
 package main
 
 import (
@@ -37,15 +37,15 @@ func run(args []string) error {
 	case len(args) == 2 && args[0] == "environment":
 		return get(http.ProxyFromEnvironment, args[1])
 	}
-	return fmt.Errorf("usage: goclient socks5 DOOR HOST:PORT [USER PASSWORD] | http PROXY-URL URL | environment URL")
+	return fmt.Errorf("usage: goclient socks5 PROXY HOST:PORT [USER PASSWORD] | http PROXY-URL URL | environment URL")
 }
 
-func throughSocks5(door, target string, credentials []string) error {
+func throughSocks5(server, target string, credentials []string) error {
 	var auth *proxy.Auth
 	if len(credentials) == 2 {
 		auth = &proxy.Auth{User: credentials[0], Password: credentials[1]}
 	}
-	dialer, err := proxy.SOCKS5("tcp", door, auth, proxy.Direct)
+	dialer, err := proxy.SOCKS5("tcp", server, auth, proxy.Direct)
 	if err != nil {
 		return err
 	}

@@ -1,4 +1,4 @@
-// gosocks5 is the SOCKS5 server of github.com/things-go/go-socks5 on an address, to compare with.
+// gosocks5 runs the SOCKS5 server of github.com/things-go/go-socks5 for comparisons.
 //
 //	gosocks5 127.0.0.1:0    prints "ready ADDR" once bound
 package main

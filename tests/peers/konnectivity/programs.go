@@ -1,6 +1,6 @@
 //go:build tools
 
-// Package konnectivity names the programs that are built from other modules, so that go.mod keeps what they need.
+// Package konnectivity imports programs of other modules, so that go.mod keeps their dependencies.
 package konnectivity
 
 import (

@@ -1,4 +1,4 @@
-// kubectl is the real one, as its own repository builds it.
+// kubectl is the real kubectl, built like in its own repository.
 package main
 
 import (

@@ -1,4 +1,4 @@
-// kubelogin is the kubectl plugin of that name, which signs in with OpenID Connect, as it is.
+// kubelogin is the unmodified kubectl plugin kubelogin, which signs in with OpenID Connect.
 package main
 
 import (

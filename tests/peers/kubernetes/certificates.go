@@ -16,19 +16,19 @@ import (
 	"time"
 )
 
-// certificate is one that is asked for.
+// certificate is a request for a certificate.
 type certificate struct {
-	// What its files are called: NAME.crt and NAME.key.
+	// The name of its files: NAME.crt and NAME.key.
 	Name         string   `json:"name"`
 	CommonName   string   `json:"commonName"`
 	Organization []string `json:"organization"`
 	Hosts        []string `json:"hosts"`
-	// How long it is good for, in seconds; what is below nothing is over already. A day unless told.
+	// The lifetime in seconds (default: one day); a negative value makes an expired certificate.
 	Seconds int `json:"seconds"`
 }
 
-// makeCertificates writes what stdin asks for, as a list in JSON, into a directory; with an authority of its own,
-// ca.crt and ca.key, where there is none yet.
+// makeCertificates reads a JSON list from stdin and writes the certificates to a directory. It creates the
+// authority, ca.crt and ca.key, if it does not exist.
 func makeCertificates(args []string) {
 	if len(args) != 1 {
 		log.Fatal("usage: kubernetes certificates DIRECTORY")

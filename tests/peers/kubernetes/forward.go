@@ -14,7 +14,7 @@ import (
 	listers "k8s.io/client-go/listers/core/v1"
 )
 
-// forwarder joins the streams of port-forwards with what stands behind the ports of pods, and counts.
+// forwarder connects the streams of port-forwards to the servers for the ports of pods, and counts them.
 type forwarder struct {
 	pods   listers.PodLister
 	linger time.Duration
@@ -23,10 +23,10 @@ type forwarder struct {
 }
 
 type counts struct {
-	// Port-forward requests of all times and of now: each is a connection that the API server opened to us.
+	// Total and current port-forward requests: each is a connection from the API server.
 	Sessions     int `json:"sessions"`
 	OpenSessions int `json:"openSessions"`
-	// Streams that reached their target, of all times and of now, and of all times for each pod by NAMESPACE/NAME.
+	// Total and current streams that reached their target, and the total for each pod by NAMESPACE/NAME.
 	Streams     int            `json:"streams"`
 	OpenStreams int            `json:"openStreams"`
 	Pods        map[string]int `json:"pods"`
@@ -36,7 +36,7 @@ func newForwarder(pods listers.PodLister, linger time.Duration) *forwarder {
 	return &forwarder{pods: pods, linger: linger, counts: counts{Pods: map[string]int{}}}
 }
 
-// session counts one that begins; what it answers is called at its end.
+// session counts a new session; the caller calls the returned function at its end.
 func (forwarder *forwarder) session() func() {
 	forwarder.change(func(counts *counts) { counts.Sessions++; counts.OpenSessions++ })
 	return func() { forwarder.change(func(counts *counts) { counts.OpenSessions-- }) }
@@ -59,12 +59,13 @@ func (forwarder *forwarder) counted() counts {
 	return copied
 }
 
-// PortForward is what the streaming code calls for each stream; the name is NAMESPACE/NAME.
+// PortForward implements the streaming code's interface; it is called for each stream, and the name is
+// NAMESPACE/NAME.
 func (forwarder *forwarder) PortForward(ctx context.Context, name string, uid types.UID, port int32, stream io.ReadWriteCloser) error {
 	defer stream.Close()
 	conn, err := forwarder.connect(ctx, name, port)
 	if err != nil {
-		// As containerd says it.
+		// The message of containerd.
 		return fmt.Errorf("failed to connect to localhost:%d inside namespace %q: %w", port, uid, err)
 	}
 	defer conn.Close()

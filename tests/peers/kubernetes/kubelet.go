@@ -24,19 +24,19 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// runKubelet is one node: it registers itself, reports the pods bound to it as running, and serves their
-// port-forwards with the streaming code of the real kubelet, over SPDY as over WebSocket. There is no container: the
-// annotations of a pod say what stands behind its ports.
+// runKubelet runs one node: it registers itself, reports the pods bound to it as running, and serves their
+// port-forwards with the streaming code of the real kubelet, over SPDY and WebSocket. It runs no containers:
+// the annotations of a pod name the servers for its ports.
 func runKubelet(args []string) {
 	options := flag.NewFlagSet("kubelet", flag.ExitOnError)
-	kubeconfig := options.String("kubeconfig", "", "how to reach the API server")
+	kubeconfig := options.String("kubeconfig", "", "kubeconfig for the API server")
 	node := options.String("node", "node", "name of the node")
-	listen := options.String("listen", "", "address to serve on")
-	certificate := options.String("tls-cert-file", "", "certificate to serve with")
-	key := options.String("tls-private-key-file", "", "its key")
-	callers := options.String("client-ca-file", "", "whose certificates callers must show")
+	listen := options.String("listen", "", "listen address")
+	certificate := options.String("tls-cert-file", "", "server certificate")
+	key := options.String("tls-private-key-file", "", "key of the server certificate")
+	callers := options.String("client-ca-file", "", "authority of client certificates")
 	linger := options.Duration("linger", time.Second,
-		"how long the other direction may go on once one has ended, as containerd has it; 0: half-closes are passed on and both end by themselves")
+		"how long one direction may continue after the other has ended, like containerd; 0: forward half-closes without a limit")
 	_ = options.Parse(args)
 
 	config, err := clientcmd.BuildConfigFromFlags("", *kubeconfig)
@@ -72,7 +72,7 @@ func runKubelet(args []string) {
 		Addr:      *listen,
 		Handler:   routes,
 		TLSConfig: &tls.Config{MinVersion: tls.VersionTLS12, ClientCAs: certificatesOf(*callers), ClientAuth: tls.RequireAndVerifyClientCert},
-		// Without HTTP/2: a SPDY session takes over the connection of its request.
+		// Disable HTTP/2: a SPDY session takes over the connection of its request.
 		TLSNextProto: map[string]func(*http.Server, *tls.Conn, http.Handler){},
 	}
 	check(server.ListenAndServeTLS(*certificate, *key))

@@ -1,6 +1,6 @@
-// kubernetes is a real Kubernetes control plane in one program: without a word in front of its options it is the API
-// server; "etcd" is the store that it needs, "controllers" the controller manager, and "kubelet" a node whose pods'
-// bytes come from local addresses. "certificates" makes what they all trust each other with.
+// kubernetes is a real Kubernetes control plane in one program. Without a subcommand it is the API server;
+// "etcd" is its store, "controllers" the controller manager, and "kubelet" a node whose pods are servers on
+// local addresses. "certificates" creates the certificates for all of them.
 package main
 
 import (

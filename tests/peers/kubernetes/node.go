@@ -13,13 +13,14 @@ import (
 	"k8s.io/client-go/kubernetes"
 )
 
-// What the annotations of a pod say. There is no container to ask.
+// The annotations of a pod, which replace a container.
 const (
-	// "false" keeps it running and not ready.
+	// "false" keeps the pod running but not ready.
 	readyAnnotation = "postern.test/ready"
-	// Its addresses, the first one first: "10.244.7.7,fd00:244::7". Without it, it gets one of 10.244.0.0/16.
+	// The pod's addresses, the primary one first: "10.244.7.7,fd00:244::7" (default: an address of
+	// 10.244.0.0/16).
 	addressesAnnotation = "postern.test/addresses"
-	// What stands behind its ports: "80=127.0.0.1:8081,5432=127.0.0.1:15432". Nothing listens on any other.
+	// The servers for the pod's ports: "80=127.0.0.1:8081,5432=127.0.0.1:15432". Other ports refuse connections.
 	targetsAnnotation = "postern.test/targets"
 )
 
@@ -44,7 +45,7 @@ func registerNode(client kubernetes.Interface, name, host string, port int32) er
 	return err
 }
 
-// podReporter says of pods what a kubelet says once their containers run.
+// podReporter reports the status of pods like a kubelet whose containers run.
 type podReporter struct {
 	client    kubernetes.Interface
 	addresses atomic.Uint32

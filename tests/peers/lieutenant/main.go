@@ -1,5 +1,5 @@
-// lieutenant is the real Lieutenant API on the address that is its first argument; upstream's own main listens on all
-// interfaces, always.
+// lieutenant runs the real Lieutenant API on the address in its first argument; upstream's main always
+// listens on all interfaces.
 package main
 
 import (

@@ -9,7 +9,7 @@ import (
 	"strings"
 )
 
-// connections counts what a process of this machine has open to an IPv4 address.
+// connections counts a local process's open connections to an IPv4 address.
 func connections(pid int, address string) (int, error) {
 	if pid == 0 {
 		return 0, fmt.Errorf("-api needs -pid")
@@ -36,7 +36,7 @@ func connections(pid int, address string) (int, error) {
 	}
 	count := 0
 	for _, entry := range entries {
-		// One that is closed meanwhile is none.
+		// The process may have closed it meanwhile.
 		if socket, err := os.Readlink(directory + "/" + entry.Name()); err == nil && toThere[socket] {
 			count++
 		}
@@ -44,7 +44,7 @@ func connections(pid int, address string) (int, error) {
 	return count, nil
 }
 
-// inProc is an address as /proc/net/tcp has it: 127.0.0.1:80 is 0100007F:0050 where the machine is little-endian.
+// inProc formats an address like /proc/net/tcp: 127.0.0.1:80 is 0100007F:0050 on a little-endian machine.
 func inProc(address string) (string, error) {
 	host, portText, err := net.SplitHostPort(address)
 	if err != nil {

@@ -11,21 +11,21 @@ import (
 	"time"
 )
 
-// dial opens a connection to the target through the door, with as few writes as clients use.
+// dial connects to the target through the proxy, with as few writes as real clients use.
 func dial(s settings, target string) (net.Conn, error) {
 	conn, err := dialPlain(s, target)
 	if err != nil || !s.tls {
 		return conn, err
 	}
-	// What is measured is the way there; its certificate is made anew by each origin.
+	// Each origin creates a new certificate; the measurement does not depend on it.
 	return tls.Client(conn, &tls.Config{InsecureSkipVerify: true}), nil
 }
 
 func dialPlain(s settings, target string) (net.Conn, error) {
-	if s.door == "" {
+	if s.proxy == "" {
 		return net.Dial("tcp", target)
 	}
-	conn, err := net.Dial("tcp", s.door)
+	conn, err := net.Dial("tcp", s.proxy)
 	if err != nil {
 		return nil, err
 	}
@@ -43,7 +43,7 @@ func dialPlain(s settings, target string) (net.Conn, error) {
 	return conn, conn.SetDeadline(time.Time{})
 }
 
-// openSocks5 asks without a password for an IPv4 address or a name (RFC 1928, sections 3 and 4).
+// openSocks5 requests an IPv4 address or a name, without a password (RFC 1928, sections 3 and 4).
 func openSocks5(conn net.Conn, target string) error {
 	host, port, err := splitTarget(target)
 	if err != nil {
@@ -85,7 +85,7 @@ func splitTarget(target string) (host string, port uint64, err error) {
 	return host, port, err
 }
 
-// openConnect asks by HTTP CONNECT. The origin speaks second, so nothing can follow the head.
+// openConnect sends HTTP CONNECT. The origin waits for the client, so no bytes can follow the head.
 func openConnect(conn net.Conn, target string) error {
 	if _, err := fmt.Fprintf(conn, "CONNECT %s HTTP/1.1\r\nHost: %s\r\n\r\n", target, target); err != nil {
 		return err

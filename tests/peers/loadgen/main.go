@@ -1,17 +1,17 @@
-// loadgen measures a door against an origin that it starts itself, or that -target names. One line of JSON on stdout
-// per run.
+// loadgen measures a proxy with an origin that it starts itself or that -target names. Each run prints one line of
+// JSON to stdout.
 //
-//	loadgen rate -door ADDR [-http] [-n 10000] [-c 32] [-warm 5000]   small exchanges: per second, p50 and p99 of a whole one
-//	loadgen bulk -door ADDR [-http] [-mb 1000] [-c 1] [-up]           MB/s of one or more streams
-//	loadgen idle -door ADDR -pid PID [-n 5000] [-carry MB] [-rest S]  resident memory for each open connection
-//	loadgen wait -pid PID [-rest S]                                   CPU of a door that does nothing
-//	loadgen soak -door ADDR -pid PID -target A,B [-per 200] [-for 60m] [-every 5s]   connections at an even rate, and what the door holds
-//	loadgen origin [-tls]                                             an origin alone: `ready ADDR`, until it is killed
+//	loadgen rate -proxy ADDR [-http] [-n 10000] [-c 32] [-warm 5000]   small exchanges: per second, p50 and p99 of a whole one
+//	loadgen bulk -proxy ADDR [-http] [-mb 1000] [-c 1] [-up]           MB/s of one or more streams
+//	loadgen idle -proxy ADDR -pid PID [-n 5000] [-carry MB] [-rest S]  resident memory for each open connection
+//	loadgen wait -pid PID [-rest S]                                    CPU of an idle proxy
+//	loadgen soak -proxy ADDR -pid PID -target A,B [-per 200] [-for 60m] [-every 5s]   connections at an even rate, and the proxy's resources
+//	loadgen origin [-tls]                                              an origin alone: `ready ADDR`, until it is killed
 //
-// With -pid, rate and bulk tell the CPU seconds the door took; with -grown too, rate tells what memory and how many
-// descriptors it took on after -warm; with -api ADDR rate tells how many connections to there it holds at the end.
-// Without -door the origin is dialled straight; with -target HOST:PORT an origin elsewhere, or what leads to it. With
-// -tls the origin speaks TLS, with a certificate that nobody checks.
+// With -pid, rate and bulk report the CPU seconds of the proxy. With -grown, rate also reports how much memory and how
+// many descriptors it gained after -warm. With -api ADDR, rate reports the proxy's connections to ADDR at the end.
+// Without -proxy, loadgen dials the origin directly. -target HOST:PORT names another origin, or a forward to one. With
+// -tls the origin speaks TLS, and loadgen does not verify its certificate.
 package main
 
 import (
@@ -29,7 +29,7 @@ import (
 )
 
 type settings struct {
-	door, target     string
+	proxy, target    string
 	api              string
 	viaHTTP, up      bool
 	grown, tls       bool
@@ -48,23 +48,23 @@ func main() {
 	mode := os.Args[1]
 	var s settings
 	flags := flag.NewFlagSet(mode, flag.ExitOnError)
-	flags.StringVar(&s.door, "door", "", "address of the door")
-	flags.StringVar(&s.target, "target", "", "host and port of an origin that runs already")
-	flags.StringVar(&s.api, "api", "", "rate: tell how many connections the door holds to this address")
+	flags.StringVar(&s.proxy, "proxy", "", "address of the proxy, host:port")
+	flags.StringVar(&s.target, "target", "", "host and port of a running origin")
+	flags.StringVar(&s.api, "api", "", "rate: report the proxy's connections to this address")
 	flags.BoolVar(&s.tls, "tls", false, "the origin speaks TLS")
 	flags.BoolVar(&s.viaHTTP, "http", false, "HTTP CONNECT instead of SOCKS5")
 	flags.BoolVar(&s.up, "up", false, "send instead of receive")
-	flags.BoolVar(&s.grown, "grown", false, "rate: tell memory and descriptors that the door took on")
+	flags.BoolVar(&s.grown, "grown", false, "rate: report the proxy's growth in memory and descriptors")
 	flags.IntVar(&s.count, "n", map[string]int{"idle": 5000}[mode], "connections (rate: 10000, idle: 5000)")
 	flags.IntVar(&s.atOnce, "c", 0, "at once (rate: 32, bulk: 1)")
 	flags.IntVar(&s.warm, "warm", 0, "exchanges before measuring")
-	flags.IntVar(&s.pid, "pid", 0, "process of the door")
-	flags.IntVar(&s.carry, "carry", 0, "MB each connection carries before it idles")
-	flags.Int64Var(&s.megabytes, "mb", 1000, "MB in all")
+	flags.IntVar(&s.pid, "pid", 0, "process id of the proxy")
+	flags.IntVar(&s.carry, "carry", 0, "MB that each connection carries before it idles")
+	flags.Int64Var(&s.megabytes, "mb", 1000, "total MB")
 	flags.IntVar(&s.perSecond, "per", 200, "soak: connections a second")
-	flags.DurationVar(&s.lasts, "for", time.Hour, "soak: how long")
-	flags.DurationVar(&s.every, "every", 5*time.Second, "soak: how often to tell")
-	flags.DurationVar(&s.rest, "rest", 2*time.Second, "how long to wait before memory, descriptors or CPU are read")
+	flags.DurationVar(&s.lasts, "for", time.Hour, "soak: duration")
+	flags.DurationVar(&s.every, "every", 5*time.Second, "soak: interval between reports")
+	flags.DurationVar(&s.rest, "rest", 2*time.Second, "how long to wait before reading memory, descriptors or CPU")
 	if err := flags.Parse(os.Args[2:]); err != nil {
 		fail(err)
 	}
@@ -98,7 +98,7 @@ func fail(err error) {
 	os.Exit(1)
 }
 
-// rate opens a connection, exchanges 64 bytes and closes, over and over.
+// rate repeatedly opens a connection, exchanges 64 bytes and closes it.
 func rate(s settings, target string) (map[string]any, error) {
 	count, atOnce := orElse(s.count, 10000), orElse(s.atOnce, 32)
 	if s.warm > 0 {
@@ -134,7 +134,7 @@ func rate(s settings, target string) (map[string]any, error) {
 	return result, nil
 }
 
-// held is the memory and the descriptors of the door once what it did last is over.
+// held returns the proxy's memory and descriptors after its last work has finished.
 func held(s settings) (kilobytes, files int) {
 	if !s.grown {
 		return 0, 0
@@ -182,7 +182,7 @@ func exchange(s settings, target string) error {
 	return echo(conn)
 }
 
-// bulk moves megabytes over one or more streams, one way.
+// bulk sends megabytes over one or more streams in one direction.
 func bulk(s settings, target string) (map[string]any, error) {
 	atOnce := orElse(s.atOnce, 1)
 	size := s.megabytes * 1_000_000 / int64(atOnce)
@@ -211,7 +211,7 @@ func stream(s settings, target string, size int64) error {
 	return download(conn, size)
 }
 
-// idle holds connections open and tells what each costs the door.
+// idle keeps connections open and reports the proxy's memory for each.
 func idle(s settings, target string) (map[string]any, error) {
 	if s.pid == 0 {
 		return nil, fmt.Errorf("idle needs -pid")
@@ -250,7 +250,7 @@ func idle(s settings, target string) (map[string]any, error) {
 	}, nil
 }
 
-// wait leaves the door alone.
+// wait measures the idle proxy.
 func wait(s settings, _ string) (map[string]any, error) {
 	if s.pid == 0 {
 		return nil, fmt.Errorf("wait needs -pid")
@@ -283,7 +283,7 @@ func residentKB(pid int) int {
 	return 0
 }
 
-// processCPU is user and system time so far of a process and of all that it started, in seconds.
+// processCPU returns the user and system time of a process and its children, in seconds.
 func processCPU(pid int) float64 {
 	if pid == 0 {
 		return 0
@@ -296,7 +296,7 @@ func processCPU(pid int) float64 {
 	return (own + childTicks(pid)) / 100
 }
 
-// childTicks counts the children that live; of those that have ended their parent knows.
+// childTicks counts live children; the parent's own numbers include the ended ones.
 func childTicks(pid int) (ticks float64) {
 	children, _ := os.ReadFile(fmt.Sprintf("/proc/%d/task/%d/children", pid, pid))
 	for _, word := range strings.Fields(string(children)) {
@@ -318,7 +318,7 @@ func processTicks(pid int) (ticks float64, err error) {
 	}
 	text := string(stat)
 	fields := strings.Fields(text[strings.LastIndexByte(text, ')')+1:])
-	// User and system time, its own and of children that have ended.
+	// User and system time of the process and of its ended children.
 	for _, field := range fields[11:15] {
 		count, _ := strconv.ParseFloat(field, 64)
 		ticks += count

@@ -8,11 +8,11 @@ import (
 	"net"
 )
 
-// What a client may ask of the origin: one letter, then its parameter.
+// Requests of a client: one letter, then its parameter.
 const (
-	askEcho     = 'e' // 64 bytes follow and come back
-	askDownload = 'd' // a u64 follows: so many bytes come
-	askUpload   = 'u' // a u64 and so many bytes follow: one byte comes
+	askEcho     = 'e' // 64 bytes follow; the origin returns them
+	askDownload = 'd' // a u64 follows; the origin sends that many bytes
+	askUpload   = 'u' // a u64 and that many bytes follow; the origin sends one byte
 )
 
 const echoSize = 64
@@ -42,7 +42,7 @@ func startOrigin(isTLS bool) (string, error) {
 	return address, nil
 }
 
-// serve answers until the client leaves.
+// serve answers until the client closes.
 func serve(conn net.Conn) {
 	defer conn.Close()
 	ask := make([]byte, 1+8)
@@ -93,7 +93,7 @@ func download(conn net.Conn, size int64) error {
 	if _, err := conn.Write(sized(askDownload, size)); err != nil {
 		return err
 	}
-	// Small reads, as clients make them, not the megabyte that the origin takes at once.
+	// Use small reads like real clients, not the origin's megabyte.
 	received, err := io.CopyN(io.Discard, conn, size)
 	if err != nil {
 		return fmt.Errorf("%d bytes missing: %w", size-received, err)
@@ -116,7 +116,7 @@ func sized(ask byte, size int64) []byte {
 	return binary.BigEndian.AppendUint64([]byte{ask}, uint64(size))
 }
 
-// What the origin sends and takes at once.
+// The size of the origin's reads and writes.
 const chunk = 1 << 20
 
 func send(conn net.Conn, size int64) error {

@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// selfSigned makes a certificate for a day.
+// selfSigned creates a certificate that is valid for one day.
 func selfSigned() (tls.Certificate, error) {
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {

@@ -13,17 +13,17 @@ import (
 	"time"
 )
 
-// The most connections that a soak keeps open at once: a door that hangs must not take this machine along.
+// The maximum of open connections: a hanging proxy must not exhaust this machine.
 const mostOpen = 4000
 
-// soakKinds is what the connections of a soak do, in turns.
+// soakKinds are the kinds of exchanges, which the connections use in turns.
 var soakKinds = []func(net.Conn) error{
 	echo,
 	func(conn net.Conn) error { return download(conn, 3_000) },
 	func(conn net.Conn) error { return upload(conn, 3_000) },
 	func(conn net.Conn) error { return download(conn, 50_000) },
 	func(conn net.Conn) error { return upload(conn, 50_000) },
-	// A client that leaves in the middle.
+	// A client that closes in the middle of an exchange.
 	func(conn net.Conn) error {
 		if _, err := conn.Write(sized(askDownload, 200_000)); err != nil {
 			return err
@@ -33,14 +33,14 @@ var soakKinds = []func(net.Conn) error{
 	},
 }
 
-// soakWays are the protocols by which they ask, in turns.
+// soakWays are the proxy protocols, which the connections use in turns.
 var soakWays = []func(net.Conn, string) error{openSocks5, openConnect, openSocks4}
 
-// soak opens connections at an even rate, whatever becomes of those before, and tells every now and then what the door
-// holds: a line of JSON each.
+// soak opens connections at an even rate, independent of earlier ones, and regularly prints the proxy's
+// resources as a line of JSON.
 func soak(s settings, targets string) (map[string]any, error) {
-	if s.pid == 0 || s.door == "" {
-		return nil, fmt.Errorf("soak needs -door and -pid")
+	if s.pid == 0 || s.proxy == "" {
+		return nil, fmt.Errorf("soak needs -proxy and -pid")
 	}
 	var done, failed, skipped, open atomic.Int64
 	asked := strings.Split(targets, ",")
@@ -99,7 +99,7 @@ func soak(s settings, targets string) (map[string]any, error) {
 	return tell(), nil
 }
 
-// troubles is how often each target failed, and how it did last.
+// troubles counts the failures of each target and keeps the last one.
 type troubles struct {
 	mutex  sync.Mutex
 	counts map[string]int
@@ -129,7 +129,7 @@ func (t *troubles) told() []string {
 }
 
 func soakOne(s settings, n int, target string) error {
-	conn, err := net.Dial("tcp", s.door)
+	conn, err := net.Dial("tcp", s.proxy)
 	if err != nil {
 		return err
 	}
@@ -137,14 +137,14 @@ func soakOne(s settings, n int, target string) error {
 	if err := conn.SetDeadline(time.Now().Add(30 * time.Second)); err != nil {
 		return err
 	}
-	// Numbers without a common divisor, so that every kind meets every way and every target.
+	// Numbers without a common divisor combine every kind with every protocol and every target.
 	if err := soakWays[n/len(soakKinds)%len(soakWays)](conn, target); err != nil {
 		return err
 	}
 	return soakKinds[n/7%len(soakKinds)](conn)
 }
 
-// openSocks4 asks by name (SOCKS4a): an address that cannot be, no user, and the name.
+// openSocks4 requests a name (SOCKS4a): an invalid address, no user, and the name.
 func openSocks4(conn net.Conn, target string) error {
 	host, port, err := splitTarget(target)
 	if err != nil {

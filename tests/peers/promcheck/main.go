@@ -1,5 +1,5 @@
-// promcheck reads a metrics page on stdin with Prometheus' own parser and fails where that does.
-// It prints every metric family with its type and its number of series.
+// promcheck reads a metrics page from stdin with Prometheus's parser and fails if the parser fails. It prints
+// every metric family with its type and its number of series.
 package main
 
 import (

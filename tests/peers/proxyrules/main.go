@@ -1,9 +1,10 @@
-// proxyrules judges proxies and lists as Go's own libraries do, one JSON question a line, one JSON answer a line:
+// proxyrules checks proxies and lists with Go's own libraries: one JSON question per line, one JSON answer
+// per line:
 //
-//	{"ask":"list","list":L}            whether the rules for spec.noProxy take the list
-//	{"ask":"proxy","url":U,"tls":B}    whether the rules for a proxy's URL take it; tls allows https too
-//	{"ask":"direct","list":L,"url":U}  whether golang.org/x/net/http/httpproxy goes past the proxy
-//	{"ask":"pem","text":T}             how many certificates encoding/pem and crypto/x509 read; -1 when one is broken
+//	{"ask":"list","list":L}            whether the rules for spec.noProxy accept the list
+//	{"ask":"proxy","url":U,"tls":B}    whether the rules for a proxy's URL accept it; tls also allows https
+//	{"ask":"direct","list":L,"url":U}  whether golang.org/x/net/http/httpproxy bypasses the proxy
+//	{"ask":"pem","text":T}             how many certificates encoding/pem and crypto/x509 read; -1 for a damaged one
 package main
 
 import (
@@ -111,7 +112,7 @@ func isProxy(text string, schemes []string) bool {
 	return err == nil && port >= 1 && port <= 65535
 }
 
-// isDirect answers null for a URL that Go does not take.
+// isDirect returns null for a URL that Go does not accept.
 func isDirect(list, text string) (any, error) {
 	parsed, err := url.Parse(text)
 	if err != nil {

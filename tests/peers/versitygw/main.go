@@ -1,5 +1,6 @@
-// versitygw is the S3 gateway of that name over a directory: each directory below it is a bucket. It is a small main of
-// our own because tests need one account, no web pages, and attributes beside the files where a file system has none.
+// versitygw runs the S3 gateway versitygw on a directory whose subdirectories are buckets. It has its own
+// main because the tests need one account, no web pages, and attributes in separate files for file systems
+// without them.
 package main
 
 import (
@@ -15,9 +16,9 @@ import (
 
 func main() {
 	listen := flag.String("listen", "", "HOST:PORT")
-	root := flag.String("root", "", "where the buckets are")
-	attributes := flag.String("attributes", "", "where what is said of objects is kept")
-	region := flag.String("region", "us-east-1", "its region")
+	root := flag.String("root", "", "directory of the buckets")
+	attributes := flag.String("attributes", "", "directory of object attributes")
+	region := flag.String("region", "us-east-1", "region of the gateway")
 	access := flag.String("access", "", "access key")
 	cert := flag.String("cert", "", "certificate, PEM")
 	key := flag.String("key", "", "key, PEM")

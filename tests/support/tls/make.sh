@@ -1,5 +1,5 @@
 #!/bin/sh
-# Makes the certificates of the tests anew, for a hundred years. They are known to everybody: for tests only.
+# Creates new certificates for the tests, valid for a hundred years. Their keys are public: use them only for tests.
 set -eu
 cd "$(dirname "$0")"
 extensions=$(mktemp)

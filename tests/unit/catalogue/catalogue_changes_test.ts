@@ -9,7 +9,7 @@ function time(ids: readonly string[], routes: readonly CatalogueRoute[]) {
   return { clusters: ids.map((id) => ({ id, displayName: id, facts: {}, dynamicFacts: {} })), routes };
 }
 
-Deno.test("catalogueChanges() finds what came, what went, and what goes another way", () => {
+Deno.test("catalogueChanges() finds added, removed and moved routes", () => {
   const before = time(["c-a", "c-b"], [
     route("a.example", "j1"),
     route("b.example", "j1"),
@@ -30,7 +30,7 @@ Deno.test("catalogueChanges() finds what came, what went, and what goes another 
   });
 });
 
-Deno.test("catalogueChanges() of what was not there finds everything new", () => {
+Deno.test("catalogueChanges() reports everything as new for a new catalogue", () => {
   const { clusters, routes } = catalogueChanges(undefined, time(["c-a"], [route("a.example", "j1")]));
   assert.deepEqual([clusters.added, routes.added.length], [["c-a"], 1]);
 });
@@ -42,7 +42,7 @@ Deno.test("catalogueChanges() counts the first of equal routes, as the router do
   assert.deepEqual(routes, { added: [], removed: [], moved: [] });
 });
 
-Deno.test("catalogueChanges() keeps an exclusion apart from a route, whose jump host says nothing of it", () => {
+Deno.test("catalogueChanges() distinguishes an exclusion from a route and ignores its jump host", () => {
   const before = time([], [route("a.example", "j1", "exclusion")]);
   assert.deepEqual(
     catalogueChanges(before, time([], [route("a.example", "j2", "exclusion")])).routes.moved,

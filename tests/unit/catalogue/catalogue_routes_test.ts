@@ -6,7 +6,7 @@ import { readClusters } from "../../../src/catalogue/read_clusters.ts";
 const base = "c-bettersmarter-prod01.vshnmanaged.net";
 const jumphost = "management4.rma1.bettersmarter.vshnmanaged.net";
 
-/** The case that kharon's documents show. */
+/** The case from kharon's documentation. */
 const reference = {
   id: "c-bettersmarter-prod01",
   tenant: "t-bettersmarter",
@@ -24,7 +24,7 @@ const reference = {
   },
 };
 
-Deno.test("routesOf() gives the reference case", () => {
+Deno.test("routesOf() handles the reference case", () => {
   const { routes, warnings } = routesOf(catalogue([reference]));
   assert.deepEqual(routes.map(({ kind, pattern }) => `${kind} ${pattern}`), [
     `exclusion apps.${base}`,
@@ -56,13 +56,13 @@ const without: { readonly name: string; readonly facts: Record<string, unknown> 
   { name: "null", facts: { jumphost: null } },
 ];
 for (const { name, facts } of without) {
-  Deno.test(`routesOf() routes and excludes nothing for a cluster whose jumphost is ${name}`, () => {
+  Deno.test(`routesOf() creates no routes for a cluster whose jumphost is ${name}`, () => {
     const given = { ...reference, facts: { ...reference.facts, jumphost: undefined, ...facts } };
     assert.deepEqual(routesOf(catalogue([given])), { routes: [], warnings: [] });
   });
 }
 
-Deno.test("routesOf() takes no jumphost from what a cluster reports of itself", () => {
+Deno.test("routesOf() ignores a jumphost that the cluster itself reports", () => {
   const dynamicFacts = {
     ...reference.dynamicFacts,
     jumphost: "evil.example.net",
@@ -90,7 +90,7 @@ const written: { readonly name: string; readonly value: unknown; readonly gives:
   { name: "lines", value: "a.example.com\nb.example.com\r\n", gives: ["a.example.com", "b.example.com"] },
   { name: "semicolons", value: "a.example.com;b.example.com", gives: ["a.example.com", "b.example.com"] },
   {
-    name: "what is below a name",
+    name: "the names below a domain",
     value: "*.a.example.com .b.example.com",
     gives: [".a.example.com", ".b.example.com"],
   },
@@ -115,20 +115,20 @@ const hostile: { readonly name: string; readonly value: unknown; readonly says: 
   {
     name: "a registry's domain",
     value: "co.uk",
-    says: /"co.uk" is left out: everybody's domains are below it/,
+    says: /"co.uk" is left out: it is a public suffix/,
   },
   { name: "this machine", value: "localhost.", says: /only one label/ },
-  { name: "what is below this machine", value: "x.y.localhost", says: /it is this machine's own/ },
-  { name: "this machine's domain", value: "a.LocalDomain", says: /it is this machine's own/ },
+  { name: "a name below this machine", value: "x.y.localhost", says: /it is a name of this machine/ },
+  { name: "this machine's domain", value: "a.LocalDomain", says: /it is a name of this machine/ },
   { name: "a star", value: "*", says: /"\*" is left out/ },
   { name: "a star with a dot", value: "*.", says: /left out/ },
   { name: "a star below a top-level domain", value: "*.com", says: /only one label/ },
-  { name: "a star inside", value: "a.*.example.com", says: /a \* that is not in front/ },
-  { name: "an IPv4 address", value: "192.0.2.1", says: /it is an address/ },
+  { name: "a star inside", value: "a.*.example.com", says: /a \* that is not at the beginning/ },
+  { name: "an IPv4 address", value: "192.0.2.1", says: /it is an IP address/ },
   { name: "an IPv6 address", value: "2001:db8::1", says: /left out/ },
-  { name: "an IPv6 address in brackets", value: "https://[2001:db8::1]:6443", says: /it is an address/ },
-  { name: "a network", value: "10.0.0.0/8", says: /it is an address/ },
-  { name: "a number that resolvers read as an address", value: "10.1", says: /it is an address/ },
+  { name: "an IPv6 address in brackets", value: "https://[2001:db8::1]:6443", says: /it is an IP address/ },
+  { name: "a network", value: "10.0.0.0/8", says: /it is an IP address/ },
+  { name: "a number that resolvers read as an address", value: "10.1", says: /it is an IP address/ },
   {
     name: "10,000 characters",
     value: `${"a.".repeat(5000)}com`,
@@ -151,7 +151,7 @@ const hostile: { readonly name: string; readonly value: unknown; readonly says: 
   { name: "an object", value: { a: "a.example.com" }, says: /must be a text, not an object/ },
 ];
 for (const { name, value, says } of hostile) {
-  Deno.test(`routesOf() warns of a domain fact that is ${name}, and keeps the others`, () => {
+  Deno.test(`routesOf() warns about a domain fact that is ${name}, and keeps the others`, () => {
     const facts = { jumphost: "jump1", jumphostDomains: value };
     const dynamicFacts = { openshiftBaseDomain: "c-a.example.net" };
     const { routes, warnings } = routesOf(catalogue([{ id: "c-a", facts, dynamicFacts }]));
@@ -178,14 +178,14 @@ for (
   });
 }
 
-Deno.test("routesOf() never shows a password of a URL", () => {
+Deno.test("routesOf() never shows the password of a URL", () => {
   const facts = { jumphost: "jump1", jumphostDomains: "https://me:secret@com" };
   const { warnings } = routesOf(catalogue([{ id: "c-a", facts }]));
   assert.equal(warnings.length, 1);
   assert.ok(!JSON.stringify(warnings).includes("secret"));
 });
 
-Deno.test("routesOf() names only the first of many bad items", () => {
+Deno.test("routesOf() lists only the first invalid items", () => {
   const facts = { jumphost: "jump1", jumphostDomains: "com,".repeat(1000) + "a.example.com" };
   const { routes, warnings } = routesOf(catalogue([{ id: "c-a", facts }]));
   assert.deepEqual(routes.map(({ pattern }) => pattern), ["a.example.com"]);
@@ -193,33 +193,33 @@ Deno.test("routesOf() names only the first of many bad items", () => {
   assert.equal(warnings.at(-1)?.message, "997 more are left out");
 });
 
-Deno.test("routesOf() looks at the first ten thousand items of a fact", () => {
+Deno.test("routesOf() reads the first ten thousand items of a fact", () => {
   const facts = { jumphost: "jump1", jumphostDomains: "a.example.com,".repeat(10_000) + "b.example.com" };
   const { routes, warnings } = routesOf(catalogue([{ id: "c-a", facts }]));
   assert.deepEqual(routes.map(({ pattern }) => pattern), ["a.example.com"]);
   assert.deepEqual(warnings.map(({ message }) => message), [
-    "1 of its 10001 items are left out: it has too many",
+    "1 of its 10001 items are left out: the limit is 10000",
   ]);
 });
 
-Deno.test("routesOf() keeps a thousand warnings, and counts the others", () => {
+Deno.test("routesOf() keeps a thousand warnings and counts the others", () => {
   const facts = { jumphost: "jump1", jumphostDomains: "com" };
   const clusters = Array.from({ length: 1234 }, (_, at) => ({ id: `c-${at}`, facts }));
   const { warnings } = routesOf(catalogue(clusters));
   const none = { cluster: "none", message: "is there" };
   assert.equal(warnings.length, 1001);
   assert.match(describeWarning(warnings[999] ?? none), /^cluster c-999: fact jumphostDomains: "com"/);
-  assert.equal(describeWarning(warnings[1000] ?? none), "cluster and others: 234 more warnings are not kept");
+  assert.equal(describeWarning(warnings[1000] ?? none), "cluster (others): 234 more warnings");
 });
 
-Deno.test("routesOf() routes a fact as people wrote it down and as the cluster reports it", () => {
+Deno.test("routesOf() routes both static and reported facts", () => {
   const facts = { jumphost: "jump1", openshiftApiURL: "https://api.old.example.net:6443" };
   const dynamicFacts = { openshiftApiURL: "https://api.new.example.net:6443" };
   const { routes } = routesOf(catalogue([{ id: "c-a", facts, dynamicFacts }]));
   assert.deepEqual(routes.map(({ pattern }) => pattern), ["api.new.example.net", "api.old.example.net"]);
 });
 
-Deno.test("routesOf() routes only the facts that are asked for", () => {
+Deno.test("routesOf() routes only the requested facts", () => {
   const dynamicFacts = {
     openshiftBaseDomain: "c-a.example.net",
     oidcIssuer: "https://login.example.net/realms/x",
@@ -233,14 +233,14 @@ Deno.test("routesOf() routes only the facts that are asked for", () => {
   assert.deepEqual(patterns(["someURL", "toString", "__proto__"]), ["some.example.net"]);
 });
 
-Deno.test("routesOf() takes a domain that people wrote down where the cluster reports none", () => {
+Deno.test("routesOf() uses a static domain if the cluster reports none", () => {
   const one = { id: "c-a", facts: { jumphost: "jump1", talosBaseDomain: "c-a.example.net" } };
   assert.deepEqual(routesOf(catalogue([one])).routes.map(({ pattern, fact }) => [pattern, fact]), [
     ["c-a.example.net", "talosBaseDomain"],
   ]);
 });
 
-Deno.test("routesOf() adds what a mapping says beside the clusters", () => {
+Deno.test("routesOf() adds the routes of a mapping", () => {
   const mapping = {
     jumphosts: { "x.example.net": "jump2", [base]: "jump3", com: "jump2", "y.example.net": "-oops" },
     direct: ["z.x.example.net"],

@@ -10,14 +10,14 @@ const defaults = {
   exclusions: "global",
 };
 
-Deno.test("cataloguesSchema() needs the address of an API and nothing else", () => {
+Deno.test("cataloguesSchema() requires only the URL of an API", () => {
   const { value, said } = parsed(cataloguesSchema(), [{ lieutenant: "https://api.example.net" }]);
   assert.deepEqual(said, []);
   assert.deepEqual(value, [{ ...defaults, lieutenant: new URL("https://api.example.net") }]);
   assert.deepEqual(parsed(cataloguesSchema(), null).value, []);
 });
 
-Deno.test("cataloguesSchema() takes all that a catalogue can have", () => {
+Deno.test("cataloguesSchema() accepts all keys of a catalogue", () => {
   const { value, said } = parsed(cataloguesSchema(), [{
     lieutenant: "http://127.0.0.1:8080/api",
     name: "lab-1",
@@ -41,7 +41,7 @@ Deno.test("cataloguesSchema() takes all that a catalogue can have", () => {
 
 const wrong: { readonly name: string; readonly value: unknown; readonly says: RegExp }[] = [
   { name: "no address", value: [{ name: "x" }], says: /^\[0\]\.lieutenant is missing/ },
-  { name: "a mapping in the place of a list", value: { lieutenant: "https://a" }, says: /must be a list/ },
+  { name: "a mapping instead of a list", value: { lieutenant: "https://a" }, says: /must be a list/ },
   {
     name: "an address without TLS",
     value: [{ lieutenant: "http://api.example.net" }],
@@ -58,9 +58,9 @@ const wrong: { readonly name: string; readonly value: unknown; readonly says: Re
     says: /did you mean "refresh"\?/,
   },
   {
-    name: "two of one name",
+    name: "two catalogues with one name",
     value: [{ lieutenant: "https://a" }, { lieutenant: "https://b" }],
-    says: /^\[1\]\.name must be a name of its own: there is another catalogue "main"/,
+    says: /^\[1\]\.name must be unique: another catalogue is named "main"/,
   },
   {
     name: "a name with a slash",
@@ -78,7 +78,7 @@ const wrong: { readonly name: string; readonly value: unknown; readonly says: Re
     says: /^\[0\]\.allowExec\[0\] must be the name of a program without a path/,
   },
   {
-    name: "another word for exclusions",
+    name: "an unknown value for exclusions",
     value: [{ lieutenant: "https://a", exclusions: "none" }],
     says: /must be global or own/,
   },
@@ -126,7 +126,7 @@ for (const { name, env, gives } of environments) {
   });
 }
 
-Deno.test("catalogueOfEnvironment() names the variable that is wrong", () => {
+Deno.test("catalogueOfEnvironment() names the invalid variable", () => {
   const env: Record<string, string> = {
     COMMODORE_API_URL: "api.example.net",
     COMMODORE_OIDC_DISCOVERY_URL: "x",
@@ -138,18 +138,21 @@ Deno.test("catalogueOfEnvironment() names the variable that is wrong", () => {
       error.message,
       /^Cannot use the environment: 2 problems\nCOMMODORE_API_URL: must be a URL.*\nCOMMODORE_OIDC_DISCOVERY_URL: must be a URL/,
     );
-    assert.equal(error.hint, "correct it, or: unset COMMODORE_API_URL COMMODORE_OIDC_DISCOVERY_URL");
+    assert.equal(
+      error.hint,
+      "correct the variables, or run: unset COMMODORE_API_URL COMMODORE_OIDC_DISCOVERY_URL",
+    );
     return true;
   });
 });
 
-Deno.test("catalogueOfEnvironment() names the option where that is wrong, whatever the variable says", () => {
+Deno.test("catalogueOfEnvironment() names an invalid option instead of the variable", () => {
   const env: Record<string, string> = { LIEUTENANT_URL: "https://a.example.net" };
   for (const address of ["api.example.net", ""]) {
     assert.throws(() => catalogueOfEnvironment((name) => env[name], address), (error) => {
       assert.ok(error instanceof PosternError);
       assert.match(error.message, /^Cannot use these options: 1 problem\n--lieutenant-url: must be a URL/);
-      assert.equal(error.hint, "see postern update --help");
+      assert.equal(error.hint, "show the options: postern update --help");
       return true;
     });
   }

@@ -26,20 +26,20 @@ class Place {
     return (await this.store.read()).catalogues.map(({ name, fetched }) => `${name} ${fetched.slice(0, 4)}`);
   }
 
-  /** How many pieces there are. */
+  /** The number of pieces. */
   pieces(): number {
     const values = this.world.stores.all.get(path);
     return values instanceof Map ? [...values.keys()].filter((key) => key.startsWith('["piece"')).length : 0;
   }
 }
 
-Deno.test("CatalogueStore reads nothing where nothing was stored, and makes no file", async () => {
+Deno.test("CatalogueStore reads an empty store without creating a file", async () => {
   const place = new Place();
   assert.deepEqual(await place.store.read(), { catalogues: [], notes: [] });
   assert.equal(place.world.stores.all.size, 0);
 });
 
-Deno.test("CatalogueStore gives back what was stored", async () => {
+Deno.test("CatalogueStore returns the stored catalogue", async () => {
   const place = new Place();
   const mapping = { jumphosts: { "x.example.net": "jump1" }, direct: ["y.x.example.net"] };
   const whole = { ...catalogue("main", 2026, 3), mapping };
@@ -48,7 +48,7 @@ Deno.test("CatalogueStore gives back what was stored", async () => {
   assert.equal(place.world.stores.opened, 0);
 });
 
-Deno.test("CatalogueStore stores a catalogue that is larger than a value and than a commit", async () => {
+Deno.test("CatalogueStore stores a catalogue larger than a value and a commit", async () => {
   const place = new Place();
   const large = catalogue("main", 2026, 20_000);
   await place.put(large);
@@ -56,7 +56,7 @@ Deno.test("CatalogueStore stores a catalogue that is larger than a value and tha
   assert.ok(place.pieces() > 20, `${place.pieces()}`);
 });
 
-Deno.test("CatalogueStore replaces a catalogue by its name, keeps the others, and sweeps what is old", async () => {
+Deno.test("CatalogueStore replaces a catalogue by name, keeps the others and removes old pieces", async () => {
   const place = new Place();
   await place.put(catalogue("main", 2024, 2000));
   await place.put(catalogue("other", 2025, 1));
@@ -68,7 +68,7 @@ Deno.test("CatalogueStore replaces a catalogue by its name, keeps the others, an
   assert.equal(place.pieces(), 1);
 });
 
-Deno.test("CatalogueStore has the old catalogue after an update that failed at any commit, and sweeps its pieces", async () => {
+Deno.test("CatalogueStore keeps the old catalogue after a failure in any commit, and removes the new pieces", async () => {
   const place = new Place();
   await place.put(catalogue("main", 2024, 1));
   for (let failing = 1;; failing++) {
@@ -87,7 +87,7 @@ Deno.test("CatalogueStore has the old catalogue after an update that failed at a
   assert.deepEqual(await place.names(), ["main 2026"]);
 });
 
-Deno.test("CatalogueStore writes a copy that only its owner may read, and uses it where there is no store", async () => {
+Deno.test("CatalogueStore writes a private copy and uses it if the store is missing", async () => {
   const place = new Place();
   await place.put(catalogue("main", 2026, 1));
   assert.equal((await place.world.files.info(copy))?.mode, 0o600);
@@ -118,25 +118,25 @@ const unusable: {
     aside: "damaged-20260101T000000Z",
   },
   {
-    name: "of a newer postern",
+    name: "written by a newer postern",
     spoil: (place) => values(place).set('["format"]', 2),
-    says: /it is of a newer postern \(format 2\)/,
+    says: /a newer postern wrote it \(format 2\)/,
     aside: "newer-20260101T000000Z",
   },
   {
-    name: "of a newer postern, as this one would write it",
+    name: "written by a newer postern in this version's format",
     spoil: (place) => values(place).set('["format"]', new TextEncoder().encode("2")),
-    says: /it is of a newer postern \(format 2\)/,
+    says: /a newer postern wrote it \(format 2\)/,
     aside: "newer-20260101T000000Z",
   },
   {
-    name: "whose pointer is no JSON",
+    name: "whose pointer is not JSON",
     spoil: (place) => values(place).set('["catalogue","main"]', Uint8Array.of(1, 2)),
-    says: /it is damaged: it holds something that is not JSON/,
+    says: /it is damaged: it contains a value that is not JSON/,
     aside: "damaged-20260101T000000Z",
   },
   {
-    name: "without a piece that counts",
+    name: "without a current piece",
     spoil: (place) => {
       for (const key of values(place).keys()) if (key.startsWith('["piece"')) values(place).delete(key);
     },
@@ -144,7 +144,7 @@ const unusable: {
     aside: "damaged-20260101T000000Z",
   },
   {
-    name: "with a piece that has changed",
+    name: "with a changed piece",
     spoil: (place) => {
       for (const [key, value] of values(place)) {
         if (key.startsWith('["piece"') && value instanceof Uint8Array) {
@@ -159,9 +159,9 @@ const unusable: {
     aside: "damaged-20260101T000000Z",
   },
   {
-    name: "with a strange value for what counts",
+    name: "with an invalid pointer",
     spoil: (place) => values(place).set('["catalogue","main"]', "x"),
-    says: /it does not tell which catalogue counts/,
+    says: /its pointer to a catalogue is invalid/,
     aside: "damaged-20260101T000000Z",
   },
 ];
@@ -173,11 +173,11 @@ for (const { name, spoil, says, aside } of unusable) {
     const { catalogues, notes } = await place.store.read();
     assert.equal(catalogues.length, 1);
     assert.match(notes.join(), says);
-    assert.match(notes.join(), /: its copy is used$/);
+    assert.match(notes.join(), /; postern uses its copy$/);
     assert.equal(place.world.stores.opened, 0);
   });
 
-  Deno.test(`CatalogueStore tells of a store without a copy that is ${name}, and how to go on`, async () => {
+  Deno.test(`CatalogueStore reports a store without a copy that is ${name}, with a hint`, async () => {
     const place = new Place();
     await place.put(catalogue("main", 2026, 1));
     spoil(place);
@@ -191,7 +191,7 @@ for (const { name, spoil, says, aside } of unusable) {
     });
   });
 
-  Deno.test(`CatalogueStore sets a store aside that is ${name}, and goes on with what its copy knows`, async () => {
+  Deno.test(`CatalogueStore sets aside a store that is ${name}, and continues with the copy`, async () => {
     const place = new Place();
     await place.put(catalogue("main", 2024, 1));
     await place.put(catalogue("other", 2025, 1));
@@ -199,7 +199,7 @@ for (const { name, spoil, says, aside } of unusable) {
     const notes = await place.put(catalogue("main", 2026, 1));
     assert.match(notes.join(), says);
     assert.ok(
-      notes.join().includes(`it is kept as "${path}.${aside}", and a new one was begun`),
+      notes.join().includes(`postern renamed it to "${path}.${aside}" and created a new store`),
       notes.join(),
     );
     assert.ok(place.world.stores.all.has(`${path}.${aside}`));
@@ -208,7 +208,7 @@ for (const { name, spoil, says, aside } of unusable) {
   });
 }
 
-Deno.test("CatalogueStore reads the copy beside a store that was begun anew and has nothing yet", async () => {
+Deno.test("CatalogueStore reads the copy next to a new, still empty store", async () => {
   const place = new Place();
   const { stores } = place.world;
   await place.put(catalogue("main", 2024, 1));
@@ -236,7 +236,7 @@ for (
     '{"format":1',
   ]
 ) {
-  Deno.test(`CatalogueStore does not use the copy ${text || "without a text"}`, async () => {
+  Deno.test(`CatalogueStore ignores the copy ${text || "without a text"}`, async () => {
     const place = new Place();
     place.world.files.put(copy, text);
     await assert.rejects(
@@ -248,7 +248,7 @@ for (
   });
 }
 
-Deno.test("CatalogueStore reads the copy without a word where it may not open the store", async () => {
+Deno.test("CatalogueStore reads the copy without a note if it may not open the store", async () => {
   const place = new Place();
   await place.put(catalogue("main", 2026, 1));
   place.world.stores.all.set(path, new PosternError("not_allowed", "read-only"));
@@ -256,7 +256,7 @@ Deno.test("CatalogueStore reads the copy without a word where it may not open th
   await assert.rejects(place.put(catalogue("main", 2027, 1)), { code: "not_allowed" });
 });
 
-Deno.test("CatalogueStore waits for a store that is being made, which looks damaged until then", async () => {
+Deno.test("CatalogueStore waits for a store in creation, which looks damaged", async () => {
   const place = new Place();
   const { clock, files, stores } = place.world;
   await place.put(catalogue("main", 2026, 1));
@@ -276,7 +276,7 @@ Deno.test("CatalogueStore waits for a store that is being made, which looks dama
   assert.deepEqual(await reading, ["main 2026"]);
 });
 
-Deno.test("CatalogueStore removes what a killed update has left of a copy, and nothing else", async () => {
+Deno.test("CatalogueStore removes only unfinished copies of killed updates", async () => {
   const place = new Place();
   const { files } = place.world;
   const names = ["snapshot.json.0a1b2c3d.tmp", "snapshot.json.mine", "catalogue.kv.damaged-1"];
@@ -288,7 +288,7 @@ Deno.test("CatalogueStore removes what a killed update has left of a copy, and n
   assert.deepEqual(left, [false, true, true]);
 });
 
-Deno.test("CatalogueStore waits for another update, and not for ever", async () => {
+Deno.test("CatalogueStore waits for another update, up to a limit", async () => {
   const place = new Place();
   using lock = await place.world.files.lock(`${directory}/lock`);
   assert.ok(lock);
@@ -306,7 +306,7 @@ Deno.test("CatalogueStore waits for another update, and not for ever", async () 
   await assert.rejects(cancelled, /enough/);
 });
 
-Deno.test("CatalogueStore reads while others write: each time a whole catalogue", async () => {
+Deno.test("CatalogueStore reads complete catalogues during concurrent writes", async () => {
   const place = new Place();
   await place.put(catalogue("main", 2000, 3000));
   let isDone = false;

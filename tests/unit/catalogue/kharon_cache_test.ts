@@ -31,11 +31,11 @@ function read(files: Record<string, unknown>) {
 const inventoryName = "inventory.json";
 const mappingName = "proxy/domain_jumphost_mapping.json";
 
-Deno.test("readKharonCache() is nothing where kharon has left nothing", async () => {
+Deno.test("readKharonCache() is undefined without kharon's files", async () => {
   assert.equal(await read({}), undefined);
 });
 
-Deno.test("readKharonCache() gives the clusters, and the routes that only the mapping has", async () => {
+Deno.test("readKharonCache() returns the clusters and the routes that only the mapping contains", async () => {
   const found = await read({ [inventoryName]: inventory, [mappingName]: mapping });
   assert.ok(found);
   const { catalogue, ignored } = found;
@@ -55,7 +55,7 @@ Deno.test("readKharonCache() gives the clusters, and the routes that only the ma
   );
 });
 
-Deno.test("readKharonCache() takes the inventory alone, and the mapping alone", async () => {
+Deno.test("readKharonCache() reads the inventory alone and the mapping alone", async () => {
   assert.equal((await read({ [inventoryName]: inventory }))?.catalogue.mapping, undefined);
   const found = await read({ [mappingName]: mapping });
   assert.deepEqual(found?.catalogue.clusters, []);
@@ -73,7 +73,7 @@ const wrong: { readonly name: string; readonly files: Record<string, unknown>; r
   {
     name: "an inventory of another version",
     files: { [inventoryName]: { ...inventory, version: 2 } },
-    says: /inventory\.json": it has version 2, and only version 1 is known/,
+    says: /inventory\.json": it has version 2; postern reads only version 1/,
   },
   {
     name: "an inventory without a version",

@@ -33,7 +33,7 @@ class Api implements AsyncDisposable {
   }
 }
 
-Deno.test("fetchCatalogue() asks with the token and gives the clusters", async () => {
+Deno.test("fetchCatalogue() sends the token and returns the clusters", async () => {
   await using api = new Api(
     json([{ id: "c-a", tenant: "t-a", installURL: "https://x?token=SECRET" }, { id: 5 }]),
   );
@@ -56,7 +56,7 @@ const addresses = [
   { url: "http://me:secret@127.0.0.1:8080/api?x=1#y", path: "/api/clusters" },
 ];
 for (const { url, path } of addresses) {
-  Deno.test(`fetchCatalogue() asks ${url} for ${path}`, async () => {
+  Deno.test(`fetchCatalogue() requests ${path} from ${url}`, async () => {
     await using api = new Api(json([]));
     const { catalogue } = await api.fetch({ lieutenant: new URL(url) });
     assert.equal(api.server.requests[0]?.url.pathname, path);
@@ -64,7 +64,7 @@ for (const { url, path } of addresses) {
   });
 }
 
-Deno.test("fetchCatalogue() asks for the clusters of one tenant", async () => {
+Deno.test("fetchCatalogue() requests the clusters of one tenant", async () => {
   await using api = new Api(json([]));
   await api.fetch({ tenant: "t-a b&c" });
   assert.equal(api.server.requests[0]?.url.searchParams.get("tenant"), "t-a b&c");
@@ -78,22 +78,22 @@ const failures: {
   readonly says: RegExp;
 }[] = [
   {
-    name: "401, for a token that it has met before",
+    name: "401, for a known token",
     answer: json({ reason: "Unauthorized" }, 401),
     code: "auth",
     exit: 5,
     says:
-      /Cannot read the clusters of http:\/\/127\.0\.0\.1:8080\/: it answered 401: Unauthorized; sign in again/,
+      /Cannot read the clusters of http:\/\/127\.0\.0\.1:8080\/: the server returned 401: Unauthorized; sign in again/,
   },
   {
-    name: "500 with Unauthorized, for a token that it meets the first time",
+    name: "500 with Unauthorized, for a new token",
     answer: json({
       reason:
         "failed to get API group resources: unable to retrieve the complete list of server APIs: syn.tools/v1alpha1: Unauthorized",
     }, 500),
     code: "auth",
     exit: 5,
-    says: /it answered 500: failed to get .*: Unauthorized; sign in again: postern login/,
+    says: /the server returned 500: failed to get .*: Unauthorized; sign in again: postern login/,
   },
   {
     name: "400 for a malformed token",
@@ -109,51 +109,51 @@ const failures: {
     }, 403),
     code: "not_allowed",
     exit: 5,
-    says: /forbidden: User 'oidc:mallory@example.com' .*; ask whoever runs it/,
+    says: /forbidden: User 'oidc:mallory@example.com' .*; ask the API's administrator/,
   },
   {
     name: "503",
     answer: { status: 503, body: "<html>down</html>" },
     code: "unreachable",
     exit: 6,
-    says: /it answered 503; try again later/,
+    says: /the server returned 503; try again later/,
   },
   {
     name: "500",
     answer: json({ reason: "boom\u001b[2J" }, 500),
     code: "unreachable",
     exit: 6,
-    says: /it answered 500: boom \[2J; try/,
+    says: /the server returned 500: boom \[2J; try/,
   },
   {
     name: "429",
     answer: { status: 429 },
     code: "unreachable",
     exit: 6,
-    says: /it answered 429; try again later/,
+    says: /the server returned 429; try again later/,
   },
   {
     name: "404",
     answer: { status: 404, body: "not found" },
     code: "config",
     exit: 4,
-    says: /it answered 404; check that it is the address/,
+    says: /the server returned 404; check that the URL is that/,
   },
   {
     name: "a redirect to a sign-in page",
     answer: { status: 302, fields: [["Location", "https://login.example.net/realms/x?state=SECRET"]] },
     code: "config",
     exit: 4,
-    says: /it answered 302; it leads to https:\/\/login\.example\.net\/realms\/x: write that address/,
+    says: /the server returned 302; change the URL to https:\/\/login\.example\.net\/realms\/x/,
   },
-  { name: "400", answer: { status: 400 }, code: "protocol", exit: 1, says: /it answered 400/ },
+  { name: "400", answer: { status: 400 }, code: "protocol", exit: 1, says: /the server returned 400/ },
   {
     name: "a web page",
     answer: { body: "\n<!doctype html><title>Welcome</title>" },
     code: "protocol",
     exit: 1,
     says:
-      /it answered a web page; check that it is the address of the Lieutenant API, and that no sign-in page/,
+      /the server returned a web page; check that the URL is that of the Lieutenant API, and that no sign-in page/,
   },
   {
     name: "half of a list",
@@ -163,7 +163,7 @@ const failures: {
     says: /the response is not JSON/,
   },
   {
-    name: "something else beside a secret",
+    name: "an unexpected response with a secret",
     answer: { body: '[{"id":"c-a","installURL":SECRET}]' },
     code: "protocol",
     exit: 1,
@@ -175,10 +175,10 @@ const failures: {
     answer: json({ clusters: [] }),
     code: "protocol",
     exit: 1,
-    says: /the answer is not a list/,
+    says: /the response is not a list/,
   },
-  { name: "a text", answer: json("c-a"), code: "protocol", exit: 1, says: /the answer is not a list/ },
-  { name: "null", answer: json(null), code: "protocol", exit: 1, says: /the answer is not a list/ },
+  { name: "a text", answer: json("c-a"), code: "protocol", exit: 1, says: /the response is not a list/ },
+  { name: "null", answer: json(null), code: "protocol", exit: 1, says: /the response is not a list/ },
   {
     name: "more than 10 MB",
     answer: { body: `[${" ".repeat(longestCatalogue)}]` },
@@ -188,7 +188,7 @@ const failures: {
   },
 ];
 for (const { name, answer, code, exit, says } of failures) {
-  Deno.test(`fetchCatalogue() is ${code} where Lieutenant answers ${name}`, async () => {
+  Deno.test(`fetchCatalogue() throws ${code} if Lieutenant answers ${name}`, async () => {
     await using api = new Api(answer);
     const error = await failureOf(api.fetch());
     const line = error.hint === undefined ? error.message : `${error.message}; ${error.hint}`;
@@ -200,12 +200,12 @@ for (const { name, answer, code, exit, says } of failures) {
   });
 }
 
-Deno.test("fetchCatalogue() takes just under 10 MB", async () => {
+Deno.test("fetchCatalogue() accepts slightly less than 10 MB", async () => {
   await using api = new Api({ body: `[${" ".repeat(longestCatalogue - 2)}]` });
   assert.deepEqual((await api.fetch()).catalogue.clusters, []);
 });
 
-Deno.test("fetchCatalogue() gives up where Lieutenant stays silent", async () => {
+Deno.test("fetchCatalogue() times out if Lieutenant stays silent", async () => {
   await using api = new Api("silent");
   const failure = failureOf(api.fetch());
   await api.clock.advance(30_000);
@@ -217,7 +217,7 @@ Deno.test("fetchCatalogue() gives up where Lieutenant stays silent", async () =>
   );
 });
 
-Deno.test("fetchCatalogue() is refused where nobody listens", async () => {
+Deno.test("fetchCatalogue() fails if the connection is refused", async () => {
   await using api = new Api(json([]));
   assert.equal((await failureOf(api.fetch({ lieutenant: new URL("http://127.0.0.1:9") }))).code, "refused");
 });
@@ -227,7 +227,7 @@ for (const url of ["http://api.example.net", "http://192.0.2.1:8080", "http://[2
     await using api = new Api(json([]));
     const error = await failureOf(api.fetch({ lieutenant: new URL(url) }));
     assert.equal(error.code, "not_allowed");
-    assert.match(error.message, /a token is never sent without TLS/);
+    assert.match(error.message, /postern sends tokens only over TLS/);
     assert.deepEqual([api.network.connects, api.network.lookups], [[], []]);
   });
 }
@@ -240,7 +240,7 @@ for (const bad of ["", "a b", "a\r\nX-Evil: 1", "ü"]) {
   });
 }
 
-Deno.test("discoverLieutenant() tells version and where to sign in, without a token", async () => {
+Deno.test("discoverLieutenant() returns the version and the provider, without a token", async () => {
   const oidc = {
     clientId: "lieutenant",
     discoveryUrl: "https://id.example.net/.well-known/openid-configuration",
@@ -250,7 +250,7 @@ Deno.test("discoverLieutenant() tells version and where to sign in, without a to
   assert.equal(api.server.requests[0]?.fields.has("authorization"), false);
 });
 
-Deno.test("discoverLieutenant() takes an API that tells nothing of signing in", async () => {
+Deno.test("discoverLieutenant() accepts an API without a provider", async () => {
   await using api = new Api(json({ apiVersion: "v0.12.2" }));
   assert.deepEqual(await discoverLieutenant(lieutenant, api, { signal }), { apiVersion: "v0.12.2" });
 });
@@ -271,7 +271,7 @@ for (
     await using api = new Api(json(value));
     const error = await failureOf(discoverLieutenant(lieutenant, api, { signal }));
     assert.equal(error.code, "protocol");
-    assert.match(error.message, /^Cannot read what http:\/\/127\.0\.0\.1:8080\/ says of itself: /);
+    assert.match(error.message, /^Cannot read the API description of http:\/\/127\.0\.0\.1:8080\/: /);
   });
 }
 
@@ -282,5 +282,5 @@ async function failureOf(work: Promise<unknown>): Promise<PosternError> {
     assert.ok(error instanceof PosternError, String(error));
     return error;
   }
-  assert.fail("it works");
+  assert.fail("the request succeeded");
 }

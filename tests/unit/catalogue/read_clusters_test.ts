@@ -3,7 +3,7 @@ import { isPosternError } from "../../../src/words/mod.ts";
 import { describeWarning } from "../../../src/clusters/mod.ts";
 import { readClusters } from "../../../src/catalogue/read_clusters.ts";
 
-Deno.test("readClusters() keeps what is known and nothing that may be secret", () => {
+Deno.test("readClusters() keeps known fields and drops possible secrets", () => {
   const { clusters, warnings, ignored } = readClusters([{
     id: "c-a",
     tenant: "t-a",
@@ -25,7 +25,7 @@ Deno.test("readClusters() keeps what is known and nothing that may be secret", (
   assert.deepEqual([warnings, ignored], [[], []]);
 });
 
-Deno.test("readClusters() needs nothing but an id", () => {
+Deno.test("readClusters() requires only an id", () => {
   assert.deepEqual(
     readClusters([{ id: "c-a" }, { id: "C-b.1", facts: null, tenant: 5, displayName: {} }]).clusters,
     [
@@ -36,7 +36,7 @@ Deno.test("readClusters() needs nothing but an id", () => {
 });
 
 for (const value of [undefined, null, {}, "[]", 5, { clusters: [] }]) {
-  Deno.test(`readClusters() refuses ${JSON.stringify(value)}, which is no list`, () => {
+  Deno.test(`readClusters() refuses ${JSON.stringify(value)}, which is not a list`, () => {
     assert.throws(() => readClusters(value), (error) => isPosternError(error, "protocol"));
   });
 }
@@ -60,9 +60,9 @@ const odd: { readonly name: string; readonly item: unknown; readonly says: strin
     says: 'cluster number 2: is left out: its id must be a name, not "-x"',
   },
   {
-    name: "an id that is there",
+    name: "a duplicate id",
     item: { id: "c-a" },
-    says: "cluster c-a: is there twice: the first one counts",
+    says: "cluster c-a: is listed twice: the first entry counts",
   },
   {
     name: "an id of 10,000 characters",
@@ -78,7 +78,7 @@ for (const { name, item, says } of odd) {
   });
 }
 
-Deno.test("readClusters() leaves out facts that are not an object, or are nested too deeply", () => {
+Deno.test("readClusters() leaves out facts that are not an object or are nested too deeply", () => {
   const deep = JSON.parse(`${"[".repeat(5000)}${"]".repeat(5000)}`);
   const { clusters, warnings } = readClusters([
     { id: "c-a", facts: ["x"] },
@@ -86,18 +86,18 @@ Deno.test("readClusters() leaves out facts that are not an object, or are nested
   ]);
   assert.deepEqual(clusters.map(({ facts }) => facts), [{}, { x: "y" }]);
   assert.deepEqual(warnings.map(describeWarning), [
-    "cluster c-a: its facts are left out: they are not an object",
+    "cluster c-a: its facts are left out: the value is not an object",
     "cluster c-b: fact deep: is left out: it is nested too deeply",
   ]);
 });
 
-Deno.test("readClusters() gives no fact a prototype", () => {
+Deno.test("readClusters() ignores a fact's prototype", () => {
   const [cluster] =
     readClusters(JSON.parse('[{"id":"c-a","facts":{"__proto__":{"jumphost":"x"}}}]')).clusters;
   assert.equal(cluster?.facts["jumphost"], undefined);
 });
 
-Deno.test("readClusters() shows no line breaks and no escapes in names", () => {
+Deno.test("readClusters() removes line breaks and escapes from names", () => {
   const [cluster] = readClusters([{ id: "c-a", displayName: "A\u001b[31m\nB\u202e" }]).clusters;
   assert.equal(cluster?.displayName, "A [31m B");
 });

@@ -222,7 +222,7 @@ Deno.test("explanationText() shows why a target is rejected that may belong to a
     losers: [{ rule: "any", source: "c.yaml:4", transport: "corp", why: "a cluster may own the target" }],
     held: {
       code: "auth",
-      message: "Cannot reach web.shop:80: its API server answers 401",
+      message: "Cannot reach web.shop:80: its API server returned 401",
       hint: 'direct: ["web.shop"]',
     },
   }, plain);
@@ -230,7 +230,7 @@ Deno.test("explanationText() shows why a target is rejected that may belong to a
     text,
     `web.shop:80 is rejected
   because  may belong to lab: postern does not know yet what that cluster owns
-  reason   Cannot reach web.shop:80: its API server answers 401
+  reason   Cannot reach web.shop:80: its API server returned 401
   hint     direct: ["web.shop"]
 
 LOST  TO    FROM      WHY

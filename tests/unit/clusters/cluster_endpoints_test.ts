@@ -2,9 +2,9 @@ import assert from "node:assert/strict";
 import { type Cluster, endpointsOf } from "../../../src/clusters/mod.ts";
 
 const pem = "-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n";
-const noApi = "api: no fact has an address of its API that begins with https://";
-const noConsole = "console: no fact openshiftConsoleURL with an address";
-const noOAuth = "oauth: no fact openshiftOAuthRoute with an address";
+const noApi = "api: no fact contains an API URL that begins with https://";
+const noConsole = "console: the fact openshiftConsoleURL has no URL";
+const noOAuth = "oauth: the fact openshiftOAuthRoute has no URL";
 
 const cases: readonly {
   readonly name: string;
@@ -12,7 +12,7 @@ const cases: readonly {
   readonly found: readonly string[];
 }[] = [
   {
-    name: "a whole cluster of OpenShift",
+    name: "a complete OpenShift cluster",
     facts: {
       openshiftApiURL: "https://api.a.example:6443",
       openshiftConsoleURL: "https://console.a.example",
@@ -25,7 +25,7 @@ const cases: readonly {
     ],
   },
   {
-    name: "one whose OAuth server is told with its address",
+    name: "an OAuth server given as a URL",
     facts: {
       openshiftApiURL: "https://api.a.example",
       openshiftOAuthRoute: " https://oauth.a.example:8443/x ",
@@ -33,7 +33,7 @@ const cases: readonly {
     found: ["api https://api.a.example/", noConsole, "oauth https://oauth.a.example:8443/x"],
   },
   {
-    name: "Talos, which has an API only",
+    name: "Talos, which has only an API",
     facts: { talosApiURL: "https://b.example" },
     found: ["api https://b.example/"],
   },
@@ -44,7 +44,7 @@ const cases: readonly {
   },
   { name: "a cluster without facts", facts: {}, found: [noApi, noConsole, noOAuth] },
   {
-    name: "addresses that nobody must be sent to",
+    name: "addresses that must not get credentials",
     facts: {
       openshiftApiURL: "http://api.a.example",
       openshiftConsoleURL: "https://me:secret@console.a.example",

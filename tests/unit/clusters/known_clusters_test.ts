@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { type Catalogue, knownClusters } from "../../../src/clusters/mod.ts";
 
-Deno.test("knownClusters() puts the catalogue in front of an id that two catalogues have", () => {
+Deno.test("knownClusters() adds the catalogue to an id that two catalogues contain", () => {
   const names = knownClusters([catalogue("main", "c-a", "c-b"), catalogue("other", "c-b", "c-c")]).map((
     { name },
   ) => name);

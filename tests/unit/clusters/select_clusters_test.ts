@@ -59,15 +59,15 @@ const names: readonly (readonly [string, string])[] = [
   ["other/c-twice", "other/c-twice"],
 ];
 for (const [written, name] of names) {
-  Deno.test(`findCluster() takes "${written}" for ${name}`, () => {
+  Deno.test(`findCluster() resolves "${written}" to ${name}`, () => {
     assert.equal(findCluster(clusters, written).name, name);
   });
 }
 
 const failures: readonly (readonly [string, RegExp])[] = [
-  ["lab", /it may be c-lab-1, c-lab-10$/],
-  ["c-twice", /it may be main\/c-twice, other\/c-twice$/],
-  ["staging", /no cluster is called so$/],
+  ["lab", /"lab" matches c-lab-1, c-lab-10$/],
+  ["c-twice", /"c-twice" matches main\/c-twice, other\/c-twice$/],
+  ["staging", /no cluster has this name$/],
   [" ", /the name is empty$/],
 ];
 for (const [written, message] of failures) {
@@ -79,7 +79,7 @@ for (const [written, message] of failures) {
   });
 }
 
-Deno.test("findCluster() says which name was meant", () => {
+Deno.test("findCluster() suggests a similar name", () => {
   assert.throws(() => findCluster(clusters, "c-lab-2"), { hint: "did you mean c-lab-1?" });
 });
 
@@ -100,7 +100,7 @@ for (const { api, is } of addresses) {
   });
 }
 
-Deno.test("addressesOf() knows the API of a Talos cluster, and takes what a person wrote first", () => {
+Deno.test("addressesOf() knows the API of a Talos cluster and prefers static facts", () => {
   const written = cluster(
     "c-a",
     "A",

@@ -38,7 +38,7 @@ const cases: readonly (readonly [selector: string, isChosen: boolean])[] = [
   ["region in (rma1,ch-gva-2),cloud notin (vsphere),!tenant", true],
 ];
 for (const [selector, isChosen] of cases) {
-  Deno.test(`parseSelector() chooses by "${selector}": ${isChosen}`, () => {
+  Deno.test(`parseSelector() matches "${selector}": ${isChosen}`, () => {
     assert.equal(parseSelector(selector)((name) => labels[name]), isChosen);
   });
 }

@@ -39,7 +39,7 @@ Deno.test("doctor() distinguishes the ports of the running instance from other p
   world.files.put(path, basic);
   const found = await findings(world);
   assert.equal(detail(found, "address 127.0.0.1:1"), "used by the running instance");
-  assert.match(detail(found, "address 127.0.0.1:2"), /is taken/);
+  assert.match(detail(found, "address 127.0.0.1:2"), /in use/);
   assert.match(detail(found, 'instance "default"'), /^ready, version 1\.2\.3, pid 4711/);
   world.kill("SIGTERM");
   await instance.ended;
@@ -179,7 +179,7 @@ Deno.test("doctor() checks a DNS port for UDP and TCP, and files with a dead DNS
   await using _udp = await world.network.datagrams({ host: "127.0.0.1", port: 54 });
   const found = await findings(world);
   assert.equal(detail(found, "DNS on 127.0.0.1:53"), "free for UDP and TCP");
-  assert.match(detail(found, "DNS on 127.0.0.1:54"), /127\.0\.0\.1:54 for UDP: it is taken/);
+  assert.match(detail(found, "DNS on 127.0.0.1:54"), /127\.0\.0\.1:54 for UDP: address in use/);
   assert.equal(
     detail(found, "system's DNS"),
     `${resolved} sends queries to 127.0.0.1:53, which does not answer`,

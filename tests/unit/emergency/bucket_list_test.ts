@@ -10,7 +10,7 @@ const bucket = {
   secretAccessKey: "SECRET-KEY",
 };
 
-Deno.test("readBucketList() reads what other tools write", async () => {
+Deno.test("readBucketList() reads the list of other tools", async () => {
   const { buckets: [first, second], problems } = await readBucketList(`
 buckets:
   - endpoint: objects.rma1.example.net
@@ -43,12 +43,12 @@ const templates = [
 for (const { template, object } of templates) {
   Deno.test(`readBucketList() ${object === undefined ? "refuses" : "understands"} ${template}`, async () => {
     const list = readBucketList(JSON.stringify({ buckets: [{ ...bucket, objectNameTemplate: template }] }));
-    if (object === undefined) await assert.rejects(list, /objectNameTemplate must have \.ClusterId/);
+    if (object === undefined) await assert.rejects(list, /objectNameTemplate must contain \.ClusterId/);
     else assert.equal(await (await list).buckets[0]?.objectName("c-lab"), object);
   });
 }
 
-Deno.test("readBucketList() leaves out a bucket that is wrong, and says why", async () => {
+Deno.test("readBucketList() leaves out an invalid bucket with the reason", async () => {
   const list = [
     { ...bucket, endpoint: "999.1.1.1" },
     { ...bucket, objectNameTemplate: "{{ .Name }}" },
@@ -57,15 +57,15 @@ Deno.test("readBucketList() leaves out a bucket that is wrong, and says why", as
   const { buckets, problems } = await readBucketList(JSON.stringify({ buckets: list }));
   assert.equal(buckets.length, 1);
   assert.deepEqual(problems, [
-    "buckets[0].endpoint must be a host, with a port where it has another one",
-    "buckets[1].objectNameTemplate must have .ClusterId, with | sha256sum or without, and no other words",
+    "buckets[0].endpoint must be a host, optionally with a port",
+    "buckets[1].objectNameTemplate must contain .ClusterId, optionally with | sha256sum, and no other template code",
   ]);
 });
 
 const wrong = [
-  { name: "no YAML", list: "buckets: [{ SECRET-KEY" },
+  { name: "invalid YAML", list: "buckets: [{ SECRET-KEY" },
   { name: "a list alone", list: JSON.stringify([bucket]) },
-  { name: "a secret in the place of a bucket", list: JSON.stringify({ buckets: ["SECRET-KEY"] }) },
+  { name: "a secret instead of a bucket", list: JSON.stringify({ buckets: ["SECRET-KEY"] }) },
   {
     name: "a secret as the endpoint",
     list: JSON.stringify({ buckets: [{ ...bucket, endpoint: "SECRET-KEY=" }] }),
@@ -81,7 +81,7 @@ const wrong = [
   { name: "too many", list: JSON.stringify({ buckets: Array(101).fill(bucket) }) },
 ];
 for (const { name, list } of wrong) {
-  Deno.test(`readBucketList() refuses ${name} and repeats no value`, async () => {
+  Deno.test(`readBucketList() refuses ${name} without showing values`, async () => {
     await assert.rejects(readBucketList(list), (error: Error) => {
       assert.ok(isPosternError(error, "config"));
       assert.ok(!error.message.includes("SECRET-KEY"), error.message);

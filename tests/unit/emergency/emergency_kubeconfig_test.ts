@@ -14,7 +14,7 @@ const cluster: Cluster = {
 const token = "SECRET.TOKEN-1234";
 const server = "https://api.example.net:6443";
 
-/** A kubeconfig with parts of the test's. */
+/** A kubeconfig with some fields from the test. */
 function written(
   { of = {}, user = { token }, more = {} }: {
     readonly of?: Readonly<Record<string, unknown>>;
@@ -44,7 +44,7 @@ const made = (
     authorityOf: ({ host }) => Promise.resolve(believed[host]),
   });
 
-Deno.test("emergencyKubeconfig() goes through the door under names of its own", async () => {
+Deno.test("emergencyKubeconfig() connects through the instance, with separate names", async () => {
   const { kubeconfig, notes } = await made(written({ of: { "proxy-url": "http://evil.example" } }));
   const name = "emergency-credentials/c-lab";
   assert.deepEqual(notes, []);
@@ -65,7 +65,7 @@ const forms = [
   { name: "a token", text: `${token}\n` },
   { name: "YAML", text: written().replaceAll("}", " }") },
   {
-    name: "its only context, where none is the current one",
+    name: "its only context, without a current one",
     text: written({ more: { "current-context": "" } }),
   },
   {
@@ -81,14 +81,14 @@ const forms = [
   },
 ];
 for (const { name, text } of forms) {
-  Deno.test(`emergencyKubeconfig() takes ${name}`, async () => {
+  Deno.test(`emergencyKubeconfig() accepts ${name}`, async () => {
     const { kubeconfig } = await made(text);
     assert.equal(kubeconfig.clusters[0]?.cluster.server, server);
     assert.deepEqual(kubeconfig.users[0]?.user, { token });
   });
 }
 
-Deno.test("emergencyKubeconfig() keeps the authority that it brings, and does without facts", async () => {
+Deno.test("emergencyKubeconfig() keeps its certificate authority and works without facts", async () => {
   const brought = await made(
     written({ of: { "certificate-authority-data": other, "tls-server-name": "a.b" } }),
   );
@@ -98,7 +98,7 @@ Deno.test("emergencyKubeconfig() keeps the authority that it brings, and does wi
   assert.ok(alone && !("certificate-authority-data" in alone));
 });
 
-Deno.test("emergencyKubeconfig() has the authority that was believed at the first use, where nobody tells of one", async () => {
+Deno.test("emergencyKubeconfig() uses the authority trusted on first use if there is no other", async () => {
   const plain = { ...cluster, dynamicFacts: { openshiftApiURL: server } };
   const believed = { "api.example.net:6443": atob(other) };
   const elsewhere = written({ of: { server: "https://elsewhere.example" } });
@@ -118,10 +118,10 @@ Deno.test("emergencyKubeconfig() has the authority that was believed at the firs
   }
 });
 
-Deno.test("emergencyKubeconfig() says that it leads elsewhere than the facts", async () => {
+Deno.test("emergencyKubeconfig() reports an address that differs from the facts", async () => {
   const { notes } = await made(written({ of: { server: "https://elsewhere.example" } }));
   assert.deepEqual(notes, [
-    'they are for "https://elsewhere.example", where the facts of c-lab have "https://api.example.net:6443"',
+    'they are for "https://elsewhere.example", but the facts of c-lab contain "https://api.example.net:6443"',
   ]);
 });
 
@@ -136,11 +136,11 @@ const refused: {
     name: "a token without an address",
     text: token,
     cluster: null,
-    says: /a token, and no fact has the address/,
+    says: /a token, but no fact contains the URL/,
   },
-  { name: "a sentence", text: `this is ${token}`, says: /no kubeconfig and no token/ },
-  { name: "broken YAML", text: `clusters: [${token}`, says: /no kubeconfig and no token/ },
-  { name: "an empty mapping", text: "{}", says: /does not say which of its contexts is meant/ },
+  { name: "a sentence", text: `this is ${token}`, says: /neither a kubeconfig nor a token/ },
+  { name: "broken YAML", text: `clusters: [${token}`, says: /neither a kubeconfig nor a token/ },
+  { name: "an empty mapping", text: "{}", says: /several contexts and no current-context/ },
   {
     name: "a context without a user",
     text: written({ more: { users: [] } }),
@@ -154,33 +154,33 @@ const refused: {
   {
     name: "a server without TLS",
     text: written({ of: { server: "http://api.example.net" } }),
-    says: /not an address that begins with https/,
+    says: /not a URL that begins with https/,
   },
   {
     name: "a server with a password",
     text: written({ of: { server: "https://a:b@api.example.net" } }),
-    says: /not an address that begins with https/,
+    says: /not a URL that begins with https/,
   },
   {
-    name: "trust in anybody",
+    name: "trust in any server",
     text: written({ of: { "insecure-skip-tls-verify": true } }),
-    says: /insecure-skip-tls-verify: it would trust anybody/,
+    says: /insecure-skip-tls-verify: any server could pose as the cluster/,
   },
   {
-    name: "a file of another machine",
+    name: "a file on another machine",
     text: written({ of: { "certificate-authority": "/etc/ca.crt" } }),
-    says: /certificate-authority: a file of another machine/,
+    says: /certificate-authority: the file is on another machine/,
   },
   {
     name: "a broken authority",
     text: written({ of: { "certificate-authority-data": "AAAA" } }),
-    says: /is not PEM in base64/,
+    says: /is not base64-encoded PEM/,
   },
   {
-    name: "a program that may not be started",
+    name: "a program that is not allowed",
     text: written({ user: { exec: { apiVersion: "client.authentication.k8s.io/v1", command: "sh" } } }),
     code: "not_allowed",
-    says: /exec\.command is "sh", which allowExec does not name/,
+    says: /exec\.command is "sh", which is not in allowExec/,
   },
   {
     name: "a program with a path",

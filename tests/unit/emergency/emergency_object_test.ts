@@ -9,7 +9,7 @@ const names = [
   ["ünï \u{1f511}/..", undefined],
 ] as const;
 for (const [id, name] of names) {
-  Deno.test(`emergencyObjectName() of ${JSON.stringify(id)} is a hash of its UTF-8`, async () => {
+  Deno.test(`emergencyObjectName() of ${JSON.stringify(id)} hashes its UTF-8`, async () => {
     const found = await emergencyObjectName(id);
     assert.match(found, /^em-[0-9a-f]{64}$/);
     if (name !== undefined) assert.equal(found, name);
@@ -18,7 +18,7 @@ for (const [id, name] of names) {
 
 const from = '"b" at https://s3.example.net';
 
-Deno.test("readSecrets() gives what has data, in order", () => {
+Deno.test("readSecrets() returns the entries with data, in order", () => {
   const secrets = [{ data: "a" }, {}, 5, { data: " " }, { data: 7 }, { data: "b", more: 1 }];
   assert.deepEqual(readSecrets(bytesOf(JSON.stringify({ secrets, more: true })), { from }), ["a", "b"]);
 });
@@ -28,15 +28,15 @@ const damaged: { readonly name: string; readonly bytes: Uint8Array; readonly say
   { name: "nothing", bytes: new Uint8Array(), says: "it is empty" },
   { name: "a web page", bytes: bytesOf(`\n<!doctype html>${secret}`), says: "it is a web page" },
   {
-    name: "half of it",
+    name: "half of an object",
     bytes: bytesOf(`{"secrets":[{"data":"${secret}`),
-    says: "not JSON, or not all of it",
+    says: "incomplete or not JSON",
   },
   { name: "bytes", bytes: Uint8Array.of(0xff, 0xfe, 0), says: "it is not text" },
   { name: "a list", bytes: bytesOf("[]"), says: "no list of secrets" },
   { name: "another shape", bytes: bytesOf('{"secrets":{"data":"x"}}'), says: "no list of secrets" },
   { name: "an empty list", bytes: bytesOf('{"secrets":[]}'), says: "no secret with data" },
-  { name: "the token itself", bytes: bytesOf(secret), says: "not JSON, or not all of it" },
+  { name: "the token itself", bytes: bytesOf(secret), says: "incomplete or not JSON" },
   {
     name: "too many",
     bytes: bytesOf(JSON.stringify({ secrets: Array(5001).fill({ data: "x" }) })),
@@ -44,7 +44,7 @@ const damaged: { readonly name: string; readonly bytes: Uint8Array; readonly say
   },
 ];
 for (const { name, bytes, says } of damaged) {
-  Deno.test(`readSecrets() refuses ${name} and quotes nothing of it`, () => {
+  Deno.test(`readSecrets() refuses ${name} without quoting its content`, () => {
     assert.throws(() => readSecrets(bytes, { from }), (error: Error) => {
       assert.ok(isPosternError(error, "protocol"));
       assert.ok(error.message.includes(says), error.message);

@@ -10,7 +10,7 @@ const bucket = {
 };
 const passbolt = { url: "https://pass.example.net/tenant" };
 
-Deno.test("emergencySchema() takes buckets, and a Passbolt", () => {
+Deno.test("emergencySchema() accepts buckets and a Passbolt", () => {
   const { value, said } = parsed(emergencySchema(), {
     buckets: [bucket],
     passbolt,
@@ -24,8 +24,8 @@ Deno.test("emergencySchema() takes buckets, and a Passbolt", () => {
 });
 
 const wrong: { readonly name: string; readonly value: unknown; readonly says: RegExp }[] = [
-  { name: "nothing", value: {}, says: /^must have buckets or passbolt/ },
-  { name: "no bucket", value: { buckets: [] }, says: /^must have buckets or passbolt/ },
+  { name: "nothing", value: {}, says: /^must contain buckets or passbolt/ },
+  { name: "no bucket", value: { buckets: [] }, says: /^must contain buckets or passbolt/ },
   {
     name: "another scheme",
     value: { buckets: [{ ...bucket, endpoint: "ftp://s3.example.net" }] },
@@ -39,12 +39,12 @@ const wrong: { readonly name: string; readonly value: unknown; readonly says: Re
   {
     name: "an endpoint with a key",
     value: { buckets: [{ ...bucket, endpoint: "https://KEY@s3.example.net" }] },
-    says: /^buckets\[0\]\.endpoint must have no user inside/,
+    says: /^buckets\[0\]\.endpoint must not contain a user/,
   },
   {
     name: "an endpoint without TLS, as a warning",
     value: { buckets: [{ ...bucket, endpoint: "http://s3.example.net" }] },
-    says: /^warning: buckets\[0\]\.endpoint is spoken to without TLS/,
+    says: /^warning: buckets\[0\]\.endpoint uses no TLS/,
   },
   {
     name: "an empty bucket",
@@ -62,7 +62,7 @@ const wrong: { readonly name: string; readonly value: unknown; readonly says: Re
     says: /^buckets\[0\]\.region must be the name of a region/,
   },
   {
-    name: "a key in the place of its file",
+    name: "a key instead of its file",
     value: { buckets: [{ ...bucket, secretKey: "x" }] },
     says: /^buckets\[0\]\.secretKey is not a known key/,
   },
@@ -72,13 +72,13 @@ const wrong: { readonly name: string; readonly value: unknown; readonly says: Re
     says: /^passbolt\.url must begin with https:\/\//,
   },
   {
-    name: "a fingerprint that is cut",
+    name: "a truncated fingerprint",
     value: { passbolt: { ...passbolt, fingerprint: "99A6F2B1" } },
     says: /^passbolt\.fingerprint must be a fingerprint: 40 hexadecimal digits/,
   },
 ];
 for (const { name, value, says } of wrong) {
-  Deno.test(`emergencySchema() tells of ${name}`, () => {
+  Deno.test(`emergencySchema() reports ${name}`, () => {
     const { said } = parsed(emergencySchema(), value);
     assert.ok(said.some((line) => says.test(line)), said.join("\n"));
   });

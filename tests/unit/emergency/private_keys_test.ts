@@ -19,7 +19,7 @@ async function messageFor(key: string, text = "TEXT", { hidden = false } = {}): 
   );
 }
 
-Deno.test("PrivateKeys needs the right passphrase, and none where there is no lock", async () => {
+Deno.test("PrivateKeys requires the right passphrase, or none for an unlocked key", async () => {
   const locked = await read(alice.privateKey);
   assert.equal(locked.isLocked, true);
   assert.equal(await locked.unlocked("another"), undefined);
@@ -29,7 +29,7 @@ Deno.test("PrivateKeys needs the right passphrase, and none where there is no lo
   assert.equal((await read(bob.privateKey)).isLocked, false);
 });
 
-Deno.test("PrivateKeys reads several keys, and keys that are not armored", async () => {
+Deno.test("PrivateKeys reads several keys, and binary keys", async () => {
   const both = await read(`${alice.privateKey}\n${bob.privateKey}`);
   assert.equal(both.isLocked, true);
   const unlocked = await both.unlocked(passphrase) ?? assert.fail();
@@ -43,10 +43,10 @@ Deno.test("PrivateKeys reads several keys, and keys that are not armored", async
 });
 
 const noKeys = [
-  { name: "nothing", text: "", says: "it is no private key" },
-  { name: "a sentence", text: "SECRET words", says: "it is no private key" },
+  { name: "nothing", text: "", says: "it is not a private key" },
+  { name: "a sentence", text: "SECRET words", says: "it is not a private key" },
   { name: "a public key", text: bob.publicKey, says: "it is a public key" },
-  { name: "half a key", text: bob.privateKey.slice(0, 300), says: "it is no private key" },
+  { name: "half a key", text: bob.privateKey.slice(0, 300), says: "it is not a private key" },
 ];
 for (const { name, text, says } of noKeys) {
   Deno.test(`PrivateKeys.read() refuses ${name}`, async () => {
@@ -59,47 +59,51 @@ for (const { name, text, says } of noKeys) {
 }
 
 const messages = [
-  { name: "junk", data: "junk", problem: "it is no OpenPGP message" },
-  { name: "base64 of junk", data: btoa("junk"), problem: "it is no OpenPGP message" },
-  { name: "armor around nothing", data: "-----BEGIN PGP MESSAGE-----", problem: "it is no OpenPGP message" },
+  { name: "junk", data: "junk", problem: "it is not an OpenPGP message" },
+  { name: "base64 of junk", data: btoa("junk"), problem: "it is not an OpenPGP message" },
   {
-    name: "a message that was changed",
-    data: changed(await messageFor(bob.publicKey)),
-    problem: "it is for our key, and damaged",
+    name: "armor around nothing",
+    data: "-----BEGIN PGP MESSAGE-----",
+    problem: "it is not an OpenPGP message",
   },
   {
-    name: "a message of which the end is missing",
+    name: "a changed message",
+    data: changed(await messageFor(bob.publicKey)),
+    problem: "it is for your key but damaged",
+  },
+  {
+    name: "a truncated message",
     data: (await messageFor(bob.publicKey, "x".repeat(4000))).replace(
       /(\n[^\n=]{60}){20}(?=\n[^\n]+\n=)/,
       "",
     ),
-    problem: "it is no OpenPGP message",
+    problem: "it is not an OpenPGP message",
   },
   {
     name: "a message for a password",
     data: String(await encrypt({ message: await createMessage({ text: "TEXT" }), passwords: ["password"] })),
-    problem: "it is encrypted for no key",
+    problem: "it has no recipient",
   },
   {
     name: "a message that is not encrypted",
     data: (await createMessage({ text: "TEXT" })).armor(),
-    problem: "it is encrypted for no key",
+    problem: "it has no recipient",
   },
   {
-    name: "a small message that is 20 MB when unpacked",
+    name: "a small message that unpacks to 20 MB",
     data: await packed(20_000_000),
     problem: "it is too long",
   },
 ];
 for (const { name, data, problem } of messages) {
-  Deno.test(`PrivateKeys.open() survives ${name}`, async () => {
+  Deno.test(`PrivateKeys.open() handles ${name}`, async () => {
     const opened = await (await read(bob.privateKey)).open(data);
     assert.ok("problem" in opened, JSON.stringify(opened).slice(0, 200));
     assert.equal(opened.problem, problem);
   });
 }
 
-Deno.test("openSecrets() gives the first message that it can open", async () => {
+Deno.test("openSecrets() returns the first message that it can decrypt", async () => {
   const keys = await read(bob.privateKey);
   const all = [
     await messageFor(alice.publicKey),
@@ -111,7 +115,7 @@ Deno.test("openSecrets() gives the first message that it can open", async () => 
   assert.equal(await openSecrets(all, keys, options), "first");
 });
 
-Deno.test("openSecrets() names the keys for which all is", async () => {
+Deno.test("openSecrets() lists the keys of the recipients", async () => {
   const keys = await read(bob.privateKey);
   const foreign = [
     await messageFor(alice.publicKey),
@@ -119,14 +123,14 @@ Deno.test("openSecrets() names the keys for which all is", async () => {
   ];
   await assert.rejects(openSecrets(foreign, keys, options), (error: Error) => {
     assert.ok(isPosternError(error, "auth"));
-    assert.match(error.message, /for other keys than ours \([0-9A-F]{16}, a hidden key\)$/);
+    assert.match(error.message, /for other keys \([0-9A-F]{16}, a hidden key\)$/);
     assert.ok(error.hint?.includes(keys.fingerprint));
     return true;
   });
-  await assert.rejects(openSecrets(["junk"], keys, options), /it is no OpenPGP message$/);
+  await assert.rejects(openSecrets(["junk"], keys, options), /it is not an OpenPGP message$/);
 });
 
-Deno.test("openSecrets() ends with its signal", async () => {
+Deno.test("openSecrets() aborts with its signal", async () => {
   const keys = await read(bob.privateKey);
   const signal = AbortSignal.abort(new Error("enough"));
   await assert.rejects(openSecrets(["junk"], keys, { ...options, signal }), /enough/);
@@ -136,7 +140,7 @@ function read(text: string): Promise<PrivateKeys> {
   return PrivateKeys.read(new TextEncoder().encode(text), { from: '"key.asc"' });
 }
 
-/** A message with another last byte. */
+/** A message with a changed last byte. */
 function changed(armored: string): string {
   const [, base64 = ""] = /\n\n([^-]+?)\n(?:=[^\n]{4}\n)?-----END/.exec(armored) ?? [];
   const bytes = Uint8Array.from(atob(base64.replaceAll("\n", "")), (char) => char.charCodeAt(0));
@@ -144,7 +148,7 @@ function changed(armored: string): string {
   return btoa(String.fromCharCode(...bytes));
 }
 
-/** A message that is much larger when it is unpacked. */
+/** A message that is much larger when unpacked. */
 async function packed(size: number): Promise<string> {
   return String(
     await encrypt({

@@ -34,7 +34,7 @@ class S3 implements AsyncDisposable {
   }
 }
 
-Deno.test("readObject() signs what it asks for, and follows nothing", async () => {
+Deno.test("readObject() signs its request and follows no redirects", async () => {
   await using s3 = new S3({ body: "content" });
   assert.equal(new TextDecoder().decode(await s3.read("a b/ü")), "content");
   const [request] = s3.server.requests;
@@ -46,16 +46,16 @@ Deno.test("readObject() signs what it asks for, and follows nothing", async () =
   );
 });
 
-Deno.test("readObject() asks for no object whose name leads elsewhere", async () => {
+Deno.test("readObject() refuses object names that escape the bucket", async () => {
   await using s3 = new S3({ body: "content" });
-  await assert.rejects(s3.read("../other/object"), /no object can be called so/);
+  await assert.rejects(s3.read("../other/object"), /Cannot read the object .*: the name is invalid/);
   assert.deepEqual(s3.server.requests, []);
 });
 
 const xml = (code: string, more = "") =>
   `<?xml version="1.0" encoding="UTF-8"?>\n<Error><Code>${code}</Code><Message>told</Message>${more}</Error>`;
 
-Deno.test("readObject() tells a missing object by the words of S3 alone", async () => {
+Deno.test("readObject() recognizes a missing object only by the S3 error code", async () => {
   await using s3 = new S3({ status: 404, body: xml("NoSuchKey") });
   assert.equal(await s3.read(), undefined);
 });
@@ -71,8 +71,8 @@ const refusals: {
     name: "access denied",
     answer: { status: 403, body: xml("AccessDenied") },
     code: "auth",
-    says: /refuses us \("AccessDenied", status 403\)/,
-    hint: /a missing one looks the same/,
+    says: /denies access \("AccessDenied", status 403\)/,
+    hint: /a missing object looks the same/,
   },
   {
     name: "an unknown key",
@@ -81,47 +81,48 @@ const refusals: {
     says: /InvalidAccessKeyId/,
     hint: /check accessKeyFile/,
   },
-  { name: "403 without a word", answer: { status: 403 }, code: "auth", says: /refuses us \(status 403\)/ },
+  { name: "403 without a body", answer: { status: 403 }, code: "auth", says: /denies access \(status 403\)/ },
   {
-    name: "a clock that is wrong",
+    name: "a wrong clock",
     answer: {
       status: 403,
       body: xml("RequestTimeTooSkewed", "<ServerTime>2026-02-01T00:00:00Z</ServerTime>"),
     },
     code: "auth",
-    says: /RequestTimeTooSkewed\): here it is "2026-01-01T00:00:00\.000Z", there "2026-02-01T00:00:00Z"/,
+    says:
+      /RequestTimeTooSkewed\): local time is "2026-01-01T00:00:00\.000Z", server time "2026-02-01T00:00:00Z"/,
     hint: /clock/,
   },
   {
-    name: "no such bucket",
+    name: "a missing bucket",
     answer: { status: 404, body: xml("NoSuchBucket") },
     code: "config",
-    says: /"emergency" at http:\/\/127\.0\.0\.1:9000: there is no such bucket/,
+    says: /"emergency" at http:\/\/127\.0\.0\.1:9000: it does not exist/,
   },
   {
     name: "another region",
     answer: { status: 301, body: xml("PermanentRedirect", "<Region>lpg1</Region>") },
     code: "config",
-    says: /it is in the region "lpg1"/,
+    says: /the bucket is in the region "lpg1"/,
   },
   {
     name: "a redirect to a sign-in",
     answer: { status: 302, fields: [["Location", "https://sso.example.net/login?to=secret"]] },
     code: "config",
-    says: /it redirects to "https:\/\/sso\.example\.net\/login"$/,
-    hint: /keys are sent nowhere else/,
+    says: /the server redirects to "https:\/\/sso\.example\.net\/login"$/,
+    hint: /postern does not follow redirects/,
   },
   {
-    name: "a web page in the place of S3",
+    name: "a web page instead of S3",
     answer: { status: 404, body: "<html>no</html>" },
     code: "protocol",
-    says: /what answers there is no S3/,
+    says: /the server is not an S3 service/,
   },
   {
-    name: "trouble",
+    name: "a server error",
     answer: { status: 503, body: xml("SlowDown") },
     code: "unreachable",
-    says: /out of order/,
+    says: /the service has failed/,
   },
   { name: "anything else", answer: { status: 418 }, code: "protocol", says: /status 418$/ },
   {
@@ -131,14 +132,14 @@ const refusals: {
     says: /more than 4194304 bytes/,
   },
   {
-    name: "terminal escapes in its words",
+    name: "terminal escapes in the error",
     answer: { status: 403, body: xml("\u001b[2J\u0007") },
     code: "auth",
     says: /"\?\[2J\?"/,
   },
 ];
 for (const { name, answer, code, says, hint } of refusals) {
-  Deno.test(`readObject() tells of ${name}`, async () => {
+  Deno.test(`readObject() reports ${name}`, async () => {
     await using s3 = new S3(answer);
     await assert.rejects(s3.read(), (error: Error) => {
       assert.ok(error instanceof PosternError);

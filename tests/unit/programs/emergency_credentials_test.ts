@@ -26,18 +26,18 @@ const bucket = (name: string) =>
   `{ endpoint: "http://127.0.0.1:9000", bucket: ${name}, accessKeyFile: /access, secretKeyFile: /secret }`;
 
 interface Lab {
-  /** What each bucket answers. */
+  /** The responses of each bucket. */
   readonly buckets: Readonly<Record<string, WebAnswer>>;
   readonly env?: Readonly<Record<string, string>>;
   readonly config?: string;
   readonly files?: Readonly<Record<string, string>>;
-  /** Of files that are not for their owner only. */
+  /** The modes of files that other users can read. */
   readonly modes?: Readonly<Record<string, number>>;
-  /** What is typed, in order. */
+  /** The user's inputs, in order. */
   readonly typed?: readonly string[];
 }
 
-/** Searches in a world of memory; what was asked of whom. */
+/** Searches in an in-memory world; records the requests. */
 async function search({ buckets, env = {}, config = "", files = {}, modes = {}, typed = [] }: Lab) {
   const world = new MemoryWorld({
     files: {
@@ -83,7 +83,7 @@ async function search({ buckets, env = {}, config = "", files = {}, modes = {}, 
 
 const byEnvironment = { KHARON_PASSBOLT_KEY: alice.privateKey, KHARON_PASSBOLT_PASSPHRASE: passphrase };
 
-Deno.test("fetchEmergencyCredentials() asks one bucket after the other, and tells of those that failed", async () => {
+Deno.test("fetchEmergencyCredentials() searches one bucket after the other, and reports failures", async () => {
   const { outcome, requests } = await search({
     buckets: { first: denied, second: missing, third: found, fourth: found },
     env: byEnvironment,
@@ -94,7 +94,7 @@ Deno.test("fetchEmergencyCredentials() asks one bucket after the other, and tell
   assert.equal(outcome.text, "THE-TOKEN");
   assert.match(
     outcome.notes.join("\n"),
-    /^nothing of c-lab is in "second" at .*\n.*"first" at .* refuses us/,
+    /^"second" at .* has no credentials of c-lab\n.*"first" at .* denies access/,
   );
 });
 
@@ -104,7 +104,7 @@ const ways: readonly {
   readonly asks: readonly RegExp[];
 }[] = [
   {
-    name: "files of the configuration",
+    name: "files in the configuration",
     lab: {
       config: "  privateKeyFile: /alice.asc\n  passphraseFile: /pass\n",
       env: { KHARON_PASSBOLT_KEY: "other" },
@@ -113,12 +113,12 @@ const ways: readonly {
   },
   { name: "the environment", lab: { env: byEnvironment }, asks: [] },
   {
-    name: "kharon's own file, and a passphrase that is mistyped once",
+    name: "kharon's file, with one mistyped passphrase",
     lab: { files: { "//io.vshn.kharon/passbolt_key": alice.privateKey }, typed: ["wrong", passphrase] },
     asks: [/^Passphrase of the private key of ".*passbolt_key": $/, /^Passphrase/],
   },
   {
-    name: "the tool before kharon",
+    name: "the predecessor of kharon",
     lab: {
       files: {
         "/home/me/.config/emergency-credentials-receive/config.yaml": JSON.stringify({
@@ -130,13 +130,13 @@ const ways: readonly {
     asks: [],
   },
   {
-    name: "a file that a person names",
+    name: "a file on the command line",
     lab: { typed: ["/alice.asc", passphrase] },
     asks: [/^File of your OpenPGP private key: $/, /^Passphrase/],
   },
 ];
 for (const { name, lab, asks } of ways) {
-  Deno.test(`fetchEmergencyCredentials() unlocks the key of ${name}`, async () => {
+  Deno.test(`fetchEmergencyCredentials() unlocks the key from ${name}`, async () => {
     const { outcome, asked } = await search({ buckets: { one: found }, ...lab });
     assert.ok("text" in outcome, String(outcome));
     assert.equal(asked.length, asks.length);
@@ -147,17 +147,17 @@ for (const { name, lab, asks } of ways) {
   });
 }
 
-Deno.test("fetchEmergencyCredentials() says which secrets others may read, and goes on", async () => {
+Deno.test("fetchEmergencyCredentials() warns about secrets that other users can read, and continues", async () => {
   const { outcome, said } = await search({
     buckets: { one: found },
     config: "  privateKeyFile: /alice.asc\n  passphraseFile: /pass\n",
     modes: { "/pass": 0o640 },
   });
   assert.ok("text" in outcome, String(outcome));
-  assert.deepEqual(said, ['others may read "/pass": chmod 600 it']);
+  assert.deepEqual(said, ['other users may read "/pass": chmod 600 "/pass"']);
 });
 
-Deno.test("fetchEmergencyCredentials() asks nobody for a passphrase where there is nothing to open", async () => {
+Deno.test("fetchEmergencyCredentials() asks for no passphrase if there is nothing to decrypt", async () => {
   const { outcome, asked } = await search({ buckets: { one: missing }, typed: ["/alice.asc", passphrase] });
   assert.ok(outcome instanceof PosternError);
   assert.deepEqual(asked, []);
@@ -176,19 +176,19 @@ const failures: readonly {
     says: /no bucket is configured$/,
   },
   {
-    name: "nothing anywhere",
+    name: "nothing in any bucket",
     lab: { buckets: { one: missing, two: missing } },
     code: "name_not_found",
-    says: /nothing of it is in "one" at .*, "two" at /,
+    says: /they are not in "one" at .*, "two" at /,
   },
   {
-    name: "one that refuses and one that has nothing",
+    name: "one bucket that refuses and one without credentials",
     lab: { buckets: { one: missing, two: denied } },
     code: "auth",
-    says: /2 places asked\n.*"two" .* refuses us .*\nnothing in "one" at /,
+    says: /2 places searched\n.*"two" .* denies access .*\nnothing in "one" at /,
   },
   {
-    name: "one that refuses",
+    name: "one bucket that refuses",
     lab: { buckets: { two: denied } },
     code: "auth",
     says: /^Cannot read the bucket "two"/,
@@ -197,10 +197,10 @@ const failures: readonly {
     name: "an access key of two words",
     lab: { buckets: { one: found }, files: { "/access": "KEY and more" } },
     code: "config",
-    says: /^Cannot use "\/access": it is not one word$/,
+    says: /^Cannot use "\/access": it is not a single word$/,
   },
   {
-    name: "an access key that is missing",
+    name: "a missing access key",
     lab: { buckets: { one: found }, config: "", files: { "/secret": "" } },
     code: "config",
     says: /^Cannot use "\/secret": it is empty$/,
@@ -213,11 +213,11 @@ const failures: readonly {
       typed: ["a", "b", "c", passphrase],
     },
     code: "auth",
-    says: /its passphrase is not known$/,
+    says: /no passphrase is given$/,
   },
 ];
 for (const { name, lab, code, says } of failures) {
-  Deno.test(`fetchEmergencyCredentials() fails with ${code} for ${name}`, async () => {
+  Deno.test(`fetchEmergencyCredentials() throws ${code} for ${name}`, async () => {
     const { outcome } = await search(lab);
     assert.ok(outcome instanceof PosternError);
     assert.equal(outcome.code, code, outcome.message);
@@ -228,7 +228,7 @@ for (const { name, lab, code, says } of failures) {
   });
 }
 
-Deno.test("readConfig() names the place of what is wrong in emergency", async () => {
+Deno.test("readConfig() names the place of problems in emergency", async () => {
   const text = `emergency:
   buckets:
     - { endpoint: "ftp://s3.example.net", bucket: b-1, accessKeyFile: a, secretKeyFile: s }
@@ -241,7 +241,7 @@ Deno.test("readConfig() names the place of what is wrong in emergency", async ()
   ]);
 });
 
-Deno.test("showConfig() shows no password of emergency", async () => {
+Deno.test("showConfig() hides the passwords in emergency", async () => {
   const text = `emergency:
   passbolt: { url: "https://me:PASSWORD@pass.example.net", passphrase: SECRET }
 `;

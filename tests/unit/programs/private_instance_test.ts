@@ -6,7 +6,7 @@ import { MemoryWorld } from "../../support/memory_world.ts";
 
 const options = { version: "1", log: silentLog };
 
-Deno.test("PrivateDoor takes no place among instances and ends without a trace", async () => {
+Deno.test("PrivateInstance is not listed among instances and leaves no files", async () => {
   const world = new MemoryWorld();
   {
     await using instance = await PrivateInstance.open(world, {
@@ -24,7 +24,7 @@ Deno.test("PrivateDoor takes no place among instances and ends without a trace",
   world.network.listen({ host: "127.0.0.1", port: 1 }).close();
 });
 
-Deno.test("PrivateDoor leaves DNS and admin to the door that runs by the same file", async () => {
+Deno.test("PrivateInstance leaves DNS and admin to the instance that runs with the same file", async () => {
   const text = "listen: { mixed: 127.0.0.1:1, dns: 127.0.0.1:2, admin: 127.0.0.1:3 }\n";
   const world = new MemoryWorld({ files: { "/c.yaml": text } });
   const running = await startInstance(world, { config: "/c.yaml" });
@@ -37,7 +37,7 @@ Deno.test("PrivateDoor leaves DNS and admin to the door that runs by the same fi
   await running.ended;
 });
 
-Deno.test("PrivateDoor.open() gives everything back when an address is taken", async () => {
+Deno.test("PrivateInstance.open() releases everything when an address is in use", async () => {
   const world = new MemoryWorld();
   world.network.listen({ host: "127.0.0.1", port: 2 });
   const config = "listen: { mixed: [127.0.0.1:1, 127.0.0.1:2] }";

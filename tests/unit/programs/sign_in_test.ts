@@ -6,7 +6,7 @@ import { UpdateWorld } from "../../support/update_world.ts";
 const { signal } = new AbortController();
 const config = 'catalogues: [{ lieutenant: "http://127.0.0.1:8080" }]\n';
 
-Deno.test("signInToCatalogues() has a person sign in, whatever is stored", async () => {
+Deno.test("signInToCatalogues() makes the user sign in even if a token is stored", async () => {
   await using update = new UpdateWorld({ files: { "/config/config.yaml": config } });
   const { log, parts: { say } } = update.signIn;
   const request = { log, signal, ...(say && { say }) };
@@ -19,7 +19,7 @@ Deno.test("signInToCatalogues() has a person sign in, whatever is stored", async
   assert.equal(update.signIn.opened.length, 2);
 });
 
-Deno.test("signOutOfCatalogues() forgets every token for the API, here and at the provider", async () => {
+Deno.test("signOutOfCatalogues() removes every token for the API, here and at the provider", async () => {
   await using update = new UpdateWorld({ files: { "/config/config.yaml": config } });
   await update.update();
   const { log, server, memory } = update.signIn;
@@ -43,11 +43,11 @@ Deno.test("signOutOfCatalogues() needs neither the API nor the provider", async 
   assert.equal(log.lines.at(-1)?.event, "sign_in.not_revoked");
 });
 
-Deno.test("signInToCatalogues() says what to look at where nobody answers", async () => {
+Deno.test("signInToCatalogues() adds a hint if the connection is refused", async () => {
   await using update = new UpdateWorld({ files: { "/config/config.yaml": config } });
   const { log, memory } = update.signIn;
   memory.network.faults.set("127.0.0.1", new PosternError("refused", "Cannot reach 127.0.0.1:8080: refused"));
-  const hint = 'check the address of the catalogue "main", and whether a transport leads there: via';
+  const hint = 'check the URL of the catalogue "main", and set via if it needs a transport';
   const told = { code: "refused", message: "Cannot reach 127.0.0.1:8080: refused", hint };
   await assert.rejects(signInToCatalogues(update.world, {}, { log, signal }), told);
 });

@@ -11,14 +11,14 @@ const contender = {
 };
 
 const cases = [
-  { name: "a SOCKS5 door to an origin of the generator's own", contender, way: ["-door", "127.0.0.1:1080"] },
+  { name: "a SOCKS5 proxy to the generator's own origin", contender, way: ["-proxy", "127.0.0.1:1080"] },
   {
-    name: "a door into a cluster",
+    name: "a proxy into a cluster",
     contender: askingForOrigin(contender),
-    way: ["-door", "127.0.0.1:1080", "-target", "origin.default.svc:80"],
+    way: ["-proxy", "127.0.0.1:1080", "-target", "origin.default.svc:80"],
   },
   {
-    name: "a port that leads to the origin alone",
+    name: "a forward to the origin",
     contender: { ...contender, way: ["-target", contender.address] },
     way: ["-target", "127.0.0.1:1080"],
   },
@@ -31,14 +31,14 @@ for (const { name, contender, way } of cases) {
   });
 }
 
-Deno.test("askingForOrigin() ends the door that it was given", async () => {
+Deno.test("askingForOrigin() stops the given contender", async () => {
   let hasEnded = false;
   const ended = { ...contender, [Symbol.asyncDispose]: () => Promise.resolve(void (hasEnded = true)) };
   await askingForOrigin(ended)[Symbol.asyncDispose]();
   assert.ok(hasEnded);
 });
 
-Deno.test("field() is no number where the generator told none", () => {
+Deno.test("field() returns NaN for a missing number", () => {
   assert.equal(field("p50_ms")({ p50_ms: 3 }), 3);
   assert.ok(Number.isNaN(field("failed")({ p50_ms: 3 })));
 });

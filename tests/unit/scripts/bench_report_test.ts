@@ -16,7 +16,7 @@ const report = {
   verdicts: [judge("down, MB/s", samples, { atLeast: 1.2, ofBest: "highest" })],
 };
 
-Deno.test("benchJson() has the median, the spread and the rounds of each door", () => {
+Deno.test("benchJson() has the median, the spread and the rounds of each contender", () => {
   const { verdicts, version } = JSON.parse(benchJson(report));
   assert.equal(version, "1.2.3");
   assert.deepEqual(verdicts, [{
@@ -31,7 +31,7 @@ Deno.test("benchJson() has the median, the spread and the rounds of each door", 
   }]);
 });
 
-Deno.test("benchPicture() draws a bar as long as each median, and lets no name be markup", () => {
+Deno.test("benchPicture() draws a bar for each median and escapes names", () => {
   const picture = benchPicture(report);
   const bars = [...picture.matchAll(/<rect class="(own|peer)" x="200" y="\d+" width="([\d.]+)"/g)];
   const [own = NaN, peer = NaN] = bars.map(([, , width]) => Number(width));
@@ -41,14 +41,14 @@ Deno.test("benchPicture() draws a bar as long as each median, and lets no name b
   assert.match(picture, />down, MB\/s: 2\.00 × \(at least 1\.2 ×\)</);
 });
 
-Deno.test("benchPage() has a row for each measurement, with what was missed", () => {
+Deno.test("benchPage() has a row for each measurement and marks missed demands", () => {
   const page = benchPage(report, "b.svg");
-  assert.match(page, /^1 of 1 demands hold\.$/m);
+  assert.match(page, /^postern meets 1 of 1 demands\.$/m);
   const row = "| down, MB/s | at least 1.2 × | 2.00 × | 100 (90.0–110) | a<b 50.0 (50.0–50.0) |";
   assert.ok(page.includes(`\n${row}\n`), page);
   const slower = judge("up, MB/s", samples, { atLeast: 3, of: "a<b" });
   const missed = benchPage({ ...report, verdicts: [slower] }, "b.svg");
-  assert.match(missed, /^0 of 1 demands hold\.$/m);
+  assert.match(missed, /^postern meets 0 of 1 demands\.$/m);
   assert.match(missed, /\| \*\*2\.00 ×\*\*, missed \|/);
   assert.match(missed, /!\[.*\]\(b\.svg\)/);
 });

@@ -20,14 +20,14 @@ const samples = [
 
 const cases: { name: string; demand: Demand; holds: boolean }[] = [
   { name: "at least of the highest peer", demand: { atLeast: 1.2, ofBest: "highest" }, holds: true },
-  { name: "not enough of the highest peer", demand: { atLeast: 1.3, ofBest: "highest" }, holds: false },
+  { name: "too little of the highest peer", demand: { atLeast: 1.3, ofBest: "highest" }, holds: false },
   { name: "at most of the lowest peer", demand: { atMost: 2, ofBest: "lowest" }, holds: true },
   { name: "too much of the lowest peer", demand: { atMost: 1.9, ofBest: "lowest" }, holds: false },
   { name: "at least of a named peer", demand: { atLeast: 2, of: "a" }, holds: true },
   { name: "at most of a named peer", demand: { atMost: 1.25, of: "b" }, holds: true },
   { name: "a named peer that did not run", demand: { atMost: 9, of: "c" }, holds: false },
-  { name: "at most in itself", demand: { atMost: 100 }, holds: true },
-  { name: "too much in itself", demand: { atMost: 99 }, holds: false },
+  { name: "at most an absolute number", demand: { atMost: 100 }, holds: true },
+  { name: "more than an absolute number", demand: { atMost: 99 }, holds: false },
 ];
 
 for (const { name, demand, holds } of cases) {
@@ -38,11 +38,11 @@ for (const { name, demand, holds } of cases) {
   });
 }
 
-Deno.test("judge() prints the median and the spread of each door", () => {
+Deno.test("judge() prints the median and the spread of each contender", () => {
   assert.match(judge("x", samples, { atMost: 100 }).text, /postern 100 \(90\.0–110\), a 50\.0/);
 });
 
-Deno.test("judge() holds nothing against what is informative", () => {
+Deno.test("judge() sets no bound for an informative measurement", () => {
   const { holds, text } = judge("x", samples, "informative");
   assert.ok(holds);
   assert.match(text, /^ +x: postern 100/);
@@ -50,15 +50,15 @@ Deno.test("judge() holds nothing against what is informative", () => {
 
 const collapses: { name: string; demand: Demand; expected: boolean }[] = [
   {
-    name: "a tenth of what is demanded is noise",
+    name: "a tenth of an absolute demand is noise",
     demand: { atLeast: 10, ofBest: "highest" },
     expected: false,
   },
-  { name: "a tenth is noise too", demand: { atLeast: 20, of: "a" }, expected: false },
+  { name: "a tenth of a ratio is noise", demand: { atLeast: 20, of: "a" }, expected: false },
   { name: "less than a tenth is a collapse", demand: { atLeast: 40, of: "a" }, expected: true },
-  { name: "a latency tells of the machine", demand: { atMost: 0.01 }, expected: false },
-  { name: "a peer that did not run is one", demand: { atMost: 9, of: "c" }, expected: true },
-  { name: "nothing is demanded", demand: "informative", expected: false },
+  { name: "a latency depends on the machine", demand: { atMost: 0.01 }, expected: false },
+  { name: "a peer that did not run is a collapse", demand: { atMost: 9, of: "c" }, expected: true },
+  { name: "an informative measurement", demand: "informative", expected: false },
 ];
 
 for (const { name, demand, expected } of collapses) {

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { bundleEntry, bundleProgram, runDeno } from "../../../scripts/bundle.ts";
 
-/** Everything that is loaded on first use only. A new line here is a decision about start-up time. */
+/** All modules that postern loads on first use. A new line here is a decision about start-up time. */
 const loadedLater = [
   "@optique/core/completion",
   "src/catalogue/mod.ts",
@@ -56,26 +56,29 @@ const loadedLater = [
   "ssh2/lib/server.js",
 ];
 
-Deno.test("bundleProgram() gives each dynamic import a chunk of its own", async (t) => {
+Deno.test("bundleProgram() writes one chunk for each dynamic import", async (t) => {
   const directory = await Deno.makeTempDir({ prefix: "bundle-" });
   try {
     const later = await dynamicImports();
-    await t.step("what is loaded later is what this test lists", () => {
+    await t.step("the dynamic imports are those listed in this test", () => {
       assert.deepEqual(later, [...loadedLater].sort());
     });
     const files = await bundleProgram(directory);
-    await t.step("every one has its chunk, and there is no other", () => {
+    await t.step("every dynamic import has a chunk, and there are no other chunks", () => {
       const entries = files.filter((file) => file !== bundleEntry && !file.startsWith("chunk-"));
       assert.deepEqual(
         entries.map((file) => file.replace(/-[A-Z0-9]{8}\.js$/, "")).sort(),
         later.map(stem).sort(),
       );
     });
-    await t.step("little is read before the command is known: `postern version` reads no more", async () => {
-      const size = await sizeWithImports(directory, bundleEntry);
-      assert.ok(size < 40_000, `${size} bytes`);
-    });
-    await t.step("of packages it has those of the program, and none that only tests use", async () => {
+    await t.step(
+      "the code before the command's own is small: `postern version` loads only that",
+      async () => {
+        const size = await sizeWithImports(directory, bundleEntry);
+        assert.ok(size < 40_000, `${size} bytes`);
+      },
+    );
+    await t.step("the bundle has the program's packages and none of the tests", async () => {
       const packages = new Set<string>();
       for (const file of files) {
         const text = await Deno.readTextFile(`${directory}/${file}`);
@@ -99,14 +102,14 @@ Deno.test("bundleProgram() gives each dynamic import a chunk of its own", async 
         ...["tlds", "tweetnacl", "yaml"],
       ]);
     });
-    await t.step("only OpenPGP loads what node needs for a `require` of its own", async () => {
+    await t.step("only OpenPGP loads node's library for its own `require`", async () => {
       const loading = [];
       for (const file of files) {
         if (/from "node:module"/.test(await Deno.readTextFile(`${directory}/${file}`))) loading.push(file);
       }
       assert.match(loading.join(), /^open_pgp_library-[A-Z0-9]{8}\.js$/);
     });
-    await t.step("no chunk tells where it was built, nor where its packages were", async () => {
+    await t.step("no chunk contains the path of its build or its packages", async () => {
       const root = decodeURIComponent(new URL("../../../", import.meta.url).pathname);
       const { denoDir } = JSON.parse(await runDeno(["info", "--json"]));
       for (const file of files) {
@@ -121,7 +124,7 @@ Deno.test("bundleProgram() gives each dynamic import a chunk of its own", async 
   }
 });
 
-/** How much a chunk makes the runtime read: itself and what it imports statically. */
+/** Returns the size of a chunk with its static imports. */
 async function sizeWithImports(directory: string, first: string): Promise<number> {
   const files = new Set([first]);
   let size = 0;
@@ -135,13 +138,13 @@ async function sizeWithImports(directory: string, first: string): Promise<number
   return size;
 }
 
-/** What is only for those who have clusters. */
+/** The rooms that only users of clusters need. */
 const clusterRooms = [
   ...["clusters", "signin", "kube", "catalogue", "emergency", "egress/controller"],
   ...["fleet", "roles", "programs", "demo"],
 ];
 
-Deno.test("nothing of the clusters is loaded before somebody has a catalogue, or uses a cluster", async () => {
+Deno.test("postern loads code for clusters only with a catalogue or a used cluster", async () => {
   const root = new URL("../../../", import.meta.url).href;
   const isCluster = (specifier: string) =>
     clusterRooms.some((room) => specifier.startsWith(`${root}src/${room}/`));
@@ -168,7 +171,7 @@ interface Dependency {
   readonly code?: { readonly specifier?: string };
 }
 
-/** What the program imports dynamically: files of the project by path, packages by name. */
+/** Returns the program's dynamic imports: files of the project by path, packages by name. */
 async function dynamicImports(): Promise<string[]> {
   const root = new URL("../../../", import.meta.url).href;
   const found = (await modulesOf(root))
@@ -180,13 +183,13 @@ async function dynamicImports(): Promise<string[]> {
   return [...new Set(found)].sort();
 }
 
-/** The project's own modules. */
+/** Returns the project's modules. */
 async function modulesOf(root: string): Promise<Module[]> {
   const { modules } = JSON.parse(await runDeno(["info", "--json", `${root}main.ts`]));
   return (modules as Module[]).filter((module) => module.specifier?.startsWith(root));
 }
 
-/** The name that a chunk gets from its module. */
+/** Returns the chunk name of a module. */
 function stem(module: string): string {
   return module.replace(/^.*\//, "").replace(/\.[jt]s$/, "");
 }

@@ -4,7 +4,7 @@ import { connKinds } from "../../contract/conn_kinds.ts";
 import { transportsTried } from "../../contract/transport_kinds.ts";
 import { classesOf, readSource, readSources, type SourceFile } from "../../support/declared_classes.ts";
 
-/** What a contract is tried on, as far as this asks. */
+/** The fields of a tested implementation that this test needs. */
 interface Tried {
   readonly of: string;
   readonly madeBy: readonly string[];
@@ -16,7 +16,7 @@ interface TransportTried {
   readonly madeBy?: readonly string[];
 }
 
-/** The places that make a connection on which its contract is not tried, and what else is amiss with either list. */
+/** Finds code that creates untested connections, and wrong entries of either list. */
 function connProblems(files: readonly SourceFile[], tried: readonly Tried[]): string[] {
   const conns = classesOf("Conn", files);
   const used = new Set(files.flatMap(({ classes }) => [...classes.values()].flat()));
@@ -27,21 +27,21 @@ function connProblems(files: readonly SourceFile[], tried: readonly Tried[]): st
       if (!conns.has(name)) continue;
       made.add(`${name} of ${path}`);
       if (!tried.some(({ of, madeBy }) => of === name && madeBy.includes(path))) {
-        problems.push(`${path} makes a ${name}, and no kind of connKinds is made there`);
+        problems.push(`${path} creates a ${name}, but connKinds has no kind from there`);
       }
     }
     if (literals.some((keys) => keys.includes("closeWrite"))) {
-      problems.push(`${path} makes a connection without a class: contracts find classes only`);
+      problems.push(`${path} creates a connection without a class: contracts find only classes`);
     }
-    if (asserted.has("Conn")) problems.push(`${path} takes something for a Conn that may be none`);
+    if (asserted.has("Conn")) problems.push(`${path} asserts the type Conn without a check`);
   }
   for (const name of conns) {
     const isMade = [...made].some((one) => one.startsWith(`${name} of `));
-    if (!isMade && !used.has(name)) problems.push(`${name} is a Conn, and nothing makes one`);
+    if (!isMade && !used.has(name)) problems.push(`${name} is a Conn, but no code creates one`);
   }
   for (const { of, madeBy } of tried) {
     for (const path of madeBy) {
-      if (!made.has(`${of} of ${path}`)) problems.push(`connKinds: ${path} makes no ${of}`);
+      if (!made.has(`${of} of ${path}`)) problems.push(`connKinds: ${path} creates no ${of}`);
     }
   }
   return problems;
@@ -49,7 +49,7 @@ function connProblems(files: readonly SourceFile[], tried: readonly Tried[]): st
 
 const files = [...await readSources("src"), ...await readSources("tests/support")];
 
-Deno.test("the contract of Conn is tried on every connection that the source makes", () => {
+Deno.test("the contract of Conn runs against every connection that the source creates", () => {
   assert.ok(classesOf("Conn", files).size > 10);
   assert.deepEqual(connProblems(files, connKinds), []);
 });
@@ -57,25 +57,25 @@ Deno.test("the contract of Conn is tried on every connection that the source mak
 const declared = "class New extends Middle {}\nabstract class Middle implements Other, Conn {}\n";
 const cases = [
   {
-    name: "a class that implements Conn and is not tried",
+    name: "an untested class that implements Conn",
     source: `${declared}export const make = () => new New();`,
-    says: /x\.ts makes a New/,
+    says: /x\.ts creates a New/,
   },
   {
-    name: "another place that makes one that is tried elsewhere",
+    name: "a second file that creates a tested connection",
     source: "import { SocketConn } from './y.ts';\nnew SocketConn(socket);",
-    says: /x\.ts makes a SocketConn/,
+    says: /x\.ts creates a SocketConn/,
   },
-  { name: "a class that nothing makes", source: declared, says: /New is a Conn/ },
+  { name: "a class that no code creates", source: declared, says: /New is a Conn/ },
   {
     name: "a connection that is an object without a class",
     source: "export const make = (): Conn => ({ read, write, closeWrite, abort });",
     says: /without a class/,
   },
   {
-    name: "an object that is asserted to be one",
+    name: "an object asserted to be a connection",
     source: "export const make = () => Object.create(other) as Conn;",
-    says: /may be none/,
+    says: /without a check/,
   },
 ];
 for (const { name, source, says } of cases) {
@@ -85,13 +85,13 @@ for (const { name, source, says } of cases) {
   });
 }
 
-Deno.test("the law of contracts reports a kind that is not made where it says", () => {
+Deno.test("the law of contracts reports a kind that its file does not create", () => {
   const [first = assert.fail("no kind")] = connKinds;
   const kinds = [...connKinds, { ...first, madeBy: ["src/core/log.ts"] }];
-  assert.match(connProblems(files, kinds).join("\n"), /src\/core\/log\.ts makes no/);
+  assert.match(connProblems(files, kinds).join("\n"), /src\/core\/log\.ts creates no/);
 });
 
-/** The transports on which their contract is not tried, by their kinds, their classes and the places that need none. */
+/** Finds untested transports by kind, by class and by file. */
 function transportProblems(
   files: readonly SourceFile[],
   kinds: readonly string[],
@@ -108,23 +108,23 @@ function transportProblems(
     ...missing("kind", kinds, tried.map(({ kind }) => kind)),
     ...missing("class", classes, tried.map(({ of }) => of)),
     ...missing("transport of", places, triedPlaces),
-    ...triedPlaces.filter((path) => !places.includes(path)).map((path) => `${path} makes no transport`),
+    ...triedPlaces.filter((path) => !places.includes(path)).map((path) => `${path} creates no transport`),
     ...tried.filter(({ kind }) => !kinds.includes(kind)).map(({ kind }) => `there is no kind ${kind}`),
   ];
 }
 
 const ownFiles = files.filter(({ path }) => path.startsWith("src/"));
-// `direct` is there without a configuration.
+// `direct` exists without a configuration.
 const kinds = ["direct", ...transportKinds.map(({ type }) => type)];
 
-Deno.test("the contract of Transport is tried on every kind and every class", () => {
+Deno.test("the contract of Transport runs against every kind and every class", () => {
   assert.ok(classesOf("Transport", ownFiles).size > 5);
   assert.deepEqual(transportProblems(ownFiles, kinds, transportsTried), []);
 });
 
 const newTransports = [
   {
-    name: "a class that implements Transport and is not tried",
+    name: "an untested class that implements Transport",
     source: "export class Tunnel implements Transport { dial() {} }",
     says: /no class Tunnel/,
   },
@@ -146,7 +146,7 @@ for (const { name, source, says } of newTransports) {
   });
 }
 
-Deno.test("the law of contracts reports a kind of transport that is not tried, and one that is not there", () => {
+Deno.test("the law of contracts reports an untested kind of transport and an unknown one", () => {
   const problems = transportProblems(ownFiles, [...kinds, "tunnel"], [...transportsTried, {
     kind: "teleport",
     of: "Direct",

@@ -1,12 +1,12 @@
 import assert from "node:assert/strict";
 
-/** Messages that are put together from another error, which `withContext`, `pathFailure` and `reasonOf` do. */
+/** Messages concatenated from another error instead of using `withContext`, `pathFailure` or `reasonOf`. */
 const byHand = [
   /["`](?:Cannot|cannot) [^"`]*\$\{[^}`]*(?:\bdescribe\(|\b\w*(?:[eE]rror|[cC]ause|[fF]ailure)\w*\.message)/,
   /new PosternError\(\s*[^,]+,\s*\w+\.message,/,
 ];
 
-Deno.test("no message is put together from another error by hand", async () => {
+Deno.test("no code concatenates a message from another error", async () => {
   const found: string[] = [];
   let files = 0;
   for await (const [path, text] of sources(new URL("../../../src/", import.meta.url))) {
@@ -24,7 +24,7 @@ const wrong = [
   "new PosternError(error.code, error.message, { hint })",
 ];
 for (const text of wrong) {
-  Deno.test(`${JSON.stringify(text)} counts as put together by hand`, () => assert.ok(isByHand(text)));
+  Deno.test(`${JSON.stringify(text)} counts as concatenated`, () => assert.ok(isByHand(text)));
 }
 
 function isByHand(text: string): boolean {

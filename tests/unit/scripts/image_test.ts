@@ -4,7 +4,10 @@ import { imageRoot } from "../../../scripts/image_root.ts";
 import { writeOciLayout } from "../../../scripts/oci_layout.ts";
 import type { TarEntry } from "../../../scripts/tar.ts";
 
-/** A program or library that needs others, of 64 bits: three segments, and the names where the second says. */
+/**
+ * Builds a 64-bit program or library with dependencies: three segments; the second one gives the address of
+ * the names.
+ */
 function elf(
   { machine = 62, interpreter = "", needed = [] as readonly string[], more = "" },
 ): Uint8Array<ArrayBuffer> {
@@ -39,7 +42,7 @@ function elf(
   return bytes;
 }
 
-Deno.test("readElf() tells what a program needs", () => {
+Deno.test("readElf() returns the requirements of a program", () => {
   const more = "GLIBC_2.9\0GLIBC_2.27\0GLIBC_2.3.4\0";
   assert.deepEqual(readElf(elf({ interpreter: "/lib64/ld.so", needed: ["libc.so.6", "libm.so.6"], more })), {
     machine: "amd64",
@@ -49,11 +52,11 @@ Deno.test("readElf() tells what a program needs", () => {
   });
   const little = { machine: "arm64", interpreter: undefined, needed: [], glibc: undefined };
   assert.deepEqual(readElf(elf({ machine: 183 })), little);
-  assert.throws(() => readElf(new TextEncoder().encode("#!/bin/sh\n")), /no program of Linux/);
-  assert.throws(() => readElf(elf({ machine: 3 })), /machine 3 is not known/);
+  assert.throws(() => readElf(new TextEncoder().encode("#!/bin/sh\n")), /not a Linux program/);
+  assert.throws(() => readElf(elf({ machine: 3 })), /unknown machine 3/);
 });
 
-Deno.test("imageRoot() gathers the libraries of a program, theirs too, and nothing that this machine added", async () => {
+Deno.test("imageRoot() collects the libraries of a program and their libraries, without this machine's additions", async () => {
   const system = await Deno.makeTempDir();
   try {
     const put = async (path: string, content: Uint8Array<ArrayBuffer> | string) => {
@@ -99,7 +102,7 @@ Deno.test("imageRoot() gathers the libraries of a program, theirs too, and nothi
   }
 });
 
-Deno.test("writeOciLayout() names everything by what is in it, and makes the same image twice", async () => {
+Deno.test("writeOciLayout() names blobs by their content and is reproducible", async () => {
   const directory = await Deno.makeTempDir();
   try {
     const make = (name: string, content: string) =>

@@ -21,8 +21,8 @@ const faults = [
   { name: "http imports a transport", file: "src/http/x.ts", source: `import "../transports/mod.ts";` },
   { name: "demo imports cli", file: "src/demo/x.ts", source: `import "../cli/mod.ts";` },
   { name: "a type by import()", file: "src/wire/x.ts", source: `type A = import("../instance/mod.ts").A;` },
-  { name: "past a room's door", file: "src/instance/x.ts", source: `import "../core/log.ts";` },
-  { name: "its own door", file: "src/core/x.ts", source: `import "./mod.ts";` },
+  { name: "a file of another room", file: "src/instance/x.ts", source: `import "../core/log.ts";` },
+  { name: "the mod.ts of the same room", file: "src/core/x.ts", source: `import "./mod.ts";` },
   { name: "a folder below", file: "src/http/deep/x.ts", source: `import "../../mux/mod.ts";` },
   { name: "an unknown room", file: "src/cli/x.ts", source: `import "../utils/mod.ts";` },
   { name: "tests", file: "src/core/x.ts", source: `import "../../tests/support/fake_clock.ts";` },
@@ -30,7 +30,7 @@ const faults = [
   { name: "main imports instance", file: "main.ts", source: `import "./src/instance/mod.ts";` },
   { name: "main imports permissions", file: "main.ts", source: `import "./src/permissions/mod.ts";` },
   { name: "main imports another script", file: "main.ts", source: `import "./scripts/test.ts";` },
-  { name: "a door that exports everything", file: "src/core/mod.ts", source: `export * from "./y.ts";` },
+  { name: "a mod.ts that exports everything", file: "src/core/mod.ts", source: `export * from "./y.ts";` },
   { name: "a room under a name", file: "src/core/mod.ts", source: `export * as y from "./y.ts";` },
   { name: "wire under a name", file: "src/wire/mod.ts", source: `export * as y from "./y.ts";` },
   { name: "a file that exports everything", file: "src/kube/x.ts", source: `export * from "./y.ts";` },
@@ -64,7 +64,11 @@ for (const { name, file, source } of faults) {
 const sound = [
   { name: "core from wire", file: "src/wire/x.ts", source: `import { a } from "../core/mod.ts";` },
   { name: "a file of the same room", file: "src/wire/x.ts", source: `import { a } from "./y.ts";` },
-  { name: "the door of a room itself", file: "src/wire/mod.ts", source: `export { a } from "./y.ts";` },
+  {
+    name: "a mod.ts that exports a file of its room",
+    file: "src/wire/mod.ts",
+    source: `export { a } from "./y.ts";`,
+  },
   { name: "demo from cli, when needed", file: "src/cli/x.ts", source: `await import("../demo/mod.ts");` },
   { name: "a package", file: "src/config/x.ts", source: `import { parse } from "yaml";` },
   { name: "a package under a name", file: "src/signin/x.ts", source: `export * as y from "yaml";` },
@@ -85,13 +89,13 @@ for (const { name, file, source } of sound) {
   });
 }
 
-Deno.test("rooms says which rooms are open", () => {
+Deno.test("rooms lists the allowed rooms in its message", () => {
   assert.deepEqual(messages("src/wire/x.ts", `import "../instance/mod.ts";`), [
     `Cannot import room "instance" from "wire": allowed are words, core`,
   ]);
 });
 
-Deno.test("rooms has no cycle: every room can be built after those it imports", () => {
+Deno.test("rooms has no circle: every room follows its imports", () => {
   const built = new Set<string>();
   for (let size = -1; size !== built.size;) {
     size = built.size;

@@ -9,7 +9,7 @@ interface Segment {
 
 const commandsAt = 32, dataAt = 1024;
 
-/** A program of 64 bits with these segments one after the other; the last ends in a table of symbols. */
+/** Builds a 64-bit program with consecutive segments; the last one ends with a table of symbols. */
 function macho(segments: readonly Segment[]): Uint8Array<ArrayBuffer> {
   const size = segments.reduce((sum, { data }) => sum + data.length, dataAt);
   const bytes = new Uint8Array(size), view = new DataView(bytes.buffer);
@@ -38,15 +38,15 @@ function macho(segments: readonly Segment[]): Uint8Array<ArrayBuffer> {
 }
 
 const text = { name: "__TEXT", address: 0x1000, data: "the code" };
-const embedded = { name: "__SUI", address: 0x2000, data: "the program that was embedded" };
+const embedded = { name: "__SUI", address: 0x2000, data: "the embedded program" };
 const links = (address: number) => ({ name: "__LINKEDIT", address, data: "symbols and strings" });
 
-Deno.test("withoutSegment() gives the program that a segment was inserted into", () => {
+Deno.test("withoutSegment() restores the program without the inserted segment", () => {
   const program = macho([text, embedded, links(0x3000)]);
   assert.deepEqual(withoutSegment(program, "__SUI"), macho([text, links(0x2000)]));
 });
 
-Deno.test("withoutSegment() refuses a program without the segment, and what is no such program", () => {
+Deno.test("withoutSegment() refuses a program without the segment, and other files", () => {
   const program = macho([text, links(0x2000)]);
   assert.throws(() => withoutSegment(program, "__SUI"), /^Error: Cannot remove the segment __SUI/);
   assert.throws(() => withoutSegment(new Uint8Array(64), "__SUI"), /^Error: Cannot read the program/);

@@ -3,14 +3,14 @@ import assert from "node:assert/strict";
 const isWindows = Deno.build.os === "windows";
 const main = new URL("../../../scripts/process_group.ts", import.meta.url).href;
 
-/** Says that it is there, and stays, as does the program that it starts, which holds the same output. */
+/** A program that prints a line and keeps running, like its child, which holds the same output. */
 const stubborn = `
   const stay = "console.log('here'); setInterval(() => {}, 1000)";
   new Deno.Command(Deno.execPath(), { args: ["eval", stay] }).spawn();
   setInterval(() => {}, 1000);
 `;
 
-/** Runs the stubborn program in a group, from a program that may do everything; what it answers. */
+/** Runs the stubborn program in a group from a program with all permissions; returns its output. */
 async function runStubborn(limit: number, heard: string): Promise<unknown> {
   const program = `
     const { runAsGroup } = await import(${JSON.stringify(main)});
@@ -24,12 +24,12 @@ async function runStubborn(limit: number, heard: string): Promise<unknown> {
   return JSON.parse(new TextDecoder().decode(stdout));
 }
 
-// That it answers at all shows it: the output ends with the last program that holds it.
-Deno.test("runAsGroup() ends what a program has started, when it takes too long", async () => {
+// An answer proves that all programs ended: the output ends with the last program that holds it.
+Deno.test("runAsGroup() kills a program and its children at the time limit", async () => {
   if (!isWindows) assert.deepEqual(await runStubborn(2, ""), { code: 137, stopped: "late" });
 });
 
-Deno.test("runAsGroup() ends what a program has started, when it is told to end", async () => {
+Deno.test("runAsGroup() kills a program and its children on a signal", async () => {
   if (isWindows) return;
   const end = await runStubborn(600, 'Deno.kill(Deno.pid, "SIGTERM");');
   assert.deepEqual(end, { code: 137, stopped: "interrupted" });

@@ -5,12 +5,12 @@ import { table, withPart } from "../../../scripts/reference_page.ts";
 import { roomsPart } from "../../../scripts/reference_rooms.ts";
 
 for (const [path, content] of await referencePages()) {
-  Deno.test(`referencePages(): ${path} is what the code says; else run deno task reference`, async () => {
+  Deno.test(`referencePages(): ${path} is up to date; otherwise run deno task reference`, async () => {
     assert.equal(await Deno.readTextFile(new URL(path, projectRoot)), content);
   });
 }
 
-Deno.test("referencePages() tells of every key in the configuration's schema", async () => {
+Deno.test("referencePages() describe every key of the configuration's schema", async () => {
   const pages = await referencePages();
   const page = pages.get("docs/reference/configuration.md") ?? "";
   const schema = pages.get("docs/reference/postern.schema.json") ?? "";
@@ -20,9 +20,9 @@ Deno.test("referencePages() tells of every key in the configuration's schema", a
   for (const key of keys) assert.match(page, new RegExp(`\\b${key}\``), key);
 });
 
-Deno.test("docs/decisions/dependencies.md has a line for each package of deno.json, and for no other", async () => {
+Deno.test("docs/decisions/dependencies.md lists exactly the packages of deno.json", async () => {
   const page = await Deno.readTextFile(new URL("docs/decisions/dependencies.md", projectRoot));
-  // Sections further down are about packages that are not used.
+  // Later sections describe packages that postern does not use.
   const [taken = ""] = page.split(/^## /m);
   const cells = [...taken.matchAll(/^\| (`[^|]*)\|/gm)].map(([, cell = ""]) => cell);
   const named = cells.flatMap((cell) => [...cell.matchAll(/`([^`]+)`/g)].map(([, name = ""]) => name));
@@ -36,19 +36,19 @@ Deno.test("table() pads its columns and escapes bars", () => {
   );
 });
 
-Deno.test("withPart() replaces what stands between the marks, and nothing else", () => {
+Deno.test("withPart() replaces only the text between the marks", () => {
   const page = "before\n<!-- x -->\nold\n<!-- end of x -->\nafter\n";
   const expected = "before\n<!-- x -->\n\nnew\n\n<!-- end of x -->\nafter\n";
   assert.equal(withPart(page, "x", "new"), expected);
   assert.equal(withPart(expected, "x", "new"), expected);
 });
 
-Deno.test("withPart() fails where there are no marks", () => {
+Deno.test("withPart() fails without marks", () => {
   assert.throws(() => withPart("<!-- end of x --><!-- x -->", "x", "new"), /"x"/);
   assert.throws(() => withPart("", "x", "new"), /"x"/);
 });
 
-Deno.test("roomsPart() draws each import that no other one implies", async () => {
+Deno.test("roomsPart() draws each import that others do not imply", async () => {
   const part = await roomsPart(new URL("src/", projectRoot));
   assert.match(part, /^ {2}wire --> core$/m);
   assert.doesNotMatch(part, /^ {2}app --> core$/m);

@@ -12,12 +12,12 @@ for (const name of ["install.sh", "install.ps1"]) {
     const made = installerOf(text, release);
     const releases = "https://git.example.net/us/postern/releases/download";
     assert.equal(made.replace("'1.2.3'", "''").replace(`'${releases}'`, "''"), text);
-    // Once it is written, there is no place for another.
-    assert.throws(() => installerOf(made, release), /Cannot find .* once in an installer/);
+    // The script has no place for a second version.
+    assert.throws(() => installerOf(made, release), /Cannot patch the install script/);
   });
 }
 
-Deno.test("installerOf() takes no version or address that would be more than a word", async () => {
+Deno.test("installerOf() refuses a version or an address that is more than one word", async () => {
   const text = await Deno.readTextFile(new URL("install.sh", scripts));
   for (const version of ["", "1'2", "1 2", "$(id)"]) {
     assert.throws(() => installerOf(text, { ...release, version }), /as a version/);
@@ -36,14 +36,14 @@ Deno.test("installerOf() takes no version or address that would be more than a w
   }
 });
 
-Deno.test("formulaOf() wants the checksum of every file that it names", () => {
+Deno.test("formulaOf() requires the checksum of every file", () => {
   assert.throws(
     () => formulaOf({ ...release, sums: new Map() }),
     /Cannot find the checksum of postern-1\.2\.3-macos-arm64/,
   );
 });
 
-Deno.test("readSums() reads what sha256sum writes, for text and for binary", () => {
+Deno.test("readSums() reads the output of sha256sum in text and binary mode", () => {
   const [a, b] = ["a".repeat(64), "b".repeat(64)];
   assert.deepEqual([...readSums(`${a}  one\n${b} *two\n`)], [["one", a], ["two", b]]);
   for (const text of [`${a}`, `${a.toUpperCase()}  one\n`, "no checksum\n", `${a}  one two\n`]) {

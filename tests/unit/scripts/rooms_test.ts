@@ -13,7 +13,7 @@ interface Module {
   }[];
 }
 
-Deno.test("each room has few enough names, types counted", async (t) => {
+Deno.test("no room exports too many names, including types", async (t) => {
   const files = Object.keys(rooms).map((room) => new URL(`src/${room}/mod.ts`, root).href);
   const { nodes }: {
     nodes: Readonly<Record<string, { readonly symbols: readonly { readonly name: string }[] }>>;
@@ -21,14 +21,17 @@ Deno.test("each room has few enough names, types counted", async (t) => {
   for (const room of Object.keys(rooms)) {
     await t.step(room, () => {
       const { symbols } = nodes[new URL(`src/${room}/mod.ts`, root).href] ?? { symbols: [] };
-      assert.ok(symbols.length > 0, "deno doc tells no names");
+      assert.ok(symbols.length > 0, "deno doc prints no names");
       const most = mostExports[room] ?? usualExports;
-      assert.ok(symbols.length <= most, `${symbols.length} names, at most ${most}: does it have two ideas?`);
+      assert.ok(
+        symbols.length <= most,
+        `${symbols.length} names, at most ${most}: does it combine two ideas?`,
+      );
     });
   }
 });
 
-Deno.test("no files import values from each other in a circle", async () => {
+Deno.test("imports of values between files form no circle", async () => {
   const { modules }: { modules: readonly Module[] } = JSON.parse(
     await runDeno(["info", "--json", new URL("main.ts", root).href]),
   );
@@ -52,7 +55,7 @@ Deno.test("no files import values from each other in a circle", async () => {
   assert.deepEqual(circles, []);
 });
 
-Deno.test("an exported name is declared in one file", async () => {
+Deno.test("one file declares each exported name", async () => {
   const files = new Map<string, string[]>();
   for await (const [path, text] of sources(new URL("src/", root))) {
     const declared = text.matchAll(

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { billOfMaterials, licenseIn } from "../../../scripts/sbom.ts";
 
-Deno.test("billOfMaterials() has the packages that the program imports and what they need, with the lock's hashes", async () => {
+Deno.test("billOfMaterials() has the program's packages and their dependencies, with the lock's hashes", async () => {
   const bill = await billOfMaterials({
     runtime: "2.9.6",
     readPackage: () => Promise.resolve({ license: "MIT" }),
@@ -37,14 +37,14 @@ Deno.test("billOfMaterials() writes several licenses as an expression", async ()
   assert.deepEqual(bill.components[0]?.licenses, [{ expression: "(MIT AND Zlib)" }]);
 });
 
-Deno.test("billOfMaterials() fails where a package does not tell its license", async () => {
+Deno.test("billOfMaterials() fails for a package without a license", async () => {
   await assert.rejects(
     billOfMaterials({ readPackage: () => Promise.resolve({}) }),
     /license of @optique\/core/,
   );
 });
 
-Deno.test("licenseIn() knows the forms of now and of old", () => {
+Deno.test("licenseIn() reads current and old forms", () => {
   assert.equal(licenseIn({ license: "LGPL-3.0+" }), "LGPL-3.0-or-later");
   assert.equal(licenseIn({ licenses: [{ type: "MIT" }] }), "MIT");
   assert.equal(licenseIn({ license: { type: "MIT" } }), undefined);

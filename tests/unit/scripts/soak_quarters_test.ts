@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { judgeSoak, quarters, type SoakSample, soakText } from "../../../scripts/soak_quarters.ts";
 
-/** Forty samples of a door that holds as much as is told, and one of the quiet behind them. */
+/** Forty samples of an instance with the given resources, and one of the idle time after them. */
 function samples(
   residentMb: (at: number) => number,
   end: Partial<SoakSample> = {},
@@ -26,7 +26,7 @@ function judged(all: readonly SoakSample[], connections = 0): string[] {
   return judgeSoak(all, quarters(all), { connections });
 }
 
-Deno.test("quarters() takes the middle of each quarter, and leaves the quiet out", () => {
+Deno.test("quarters() takes the median of each quarter and ignores the idle time", () => {
   const told = quarters(samples((at) => 100 + at));
   assert.deepEqual(told.map(({ residentMb }) => residentMb), [105, 115, 125, 135]);
   assert.deepEqual(told.map(({ done }) => done), [9000, 10_000, 10_000, 10_000]);
@@ -35,7 +35,7 @@ Deno.test("quarters() takes the middle of each quarter, and leaves the quiet out
 
 const cases: readonly { name: string; all: SoakSample[]; connections?: number; missed: readonly RegExp[] }[] =
   [
-    { name: "stays as it is", all: samples(() => 100), missed: [] },
+    { name: "does not grow", all: samples(() => 100), missed: [] },
     {
       name: "grows in the first quarter only",
       all: samples((at) => Math.min(100 + at * 5, 150)),
@@ -45,7 +45,7 @@ const cases: readonly { name: string; all: SoakSample[]; connections?: number; m
     {
       name: "has grown by 6 %",
       all: samples((at) => at < 30 ? 100 : 106),
-      missed: [/^memory of the last quarter is 6 % over/],
+      missed: [/^memory grew by 6 % /],
     },
     {
       name: "keeps descriptors",
@@ -55,7 +55,7 @@ const cases: readonly { name: string; all: SoakSample[]; connections?: number; m
     {
       name: "does not answer",
       all: samples(() => 100, { unanswered: 2 }),
-      missed: [/^the door left 2 questions without an answer$/],
+      missed: [/^the instance did not answer 2 queries$/],
     },
     {
       name: "fails",
@@ -65,18 +65,18 @@ const cases: readonly { name: string; all: SoakSample[]; connections?: number; m
     {
       name: "hangs",
       all: samples(() => 100, { open: 2, skipped: 3 }),
-      missed: [/^3 .* no room$/, /^2 .* never ended$/],
+      missed: [/^the load generator skipped 3 /, /^2 .* never closed$/],
     },
     {
-      name: "forgets no connection",
+      name: "keeps its connections",
       all: samples(() => 100),
       connections: 4,
-      missed: [/^the door still has 4/],
+      missed: [/^the instance still has 4/],
     },
-    { name: "was seen too rarely", all: samples(() => 100).slice(0, 8), missed: [/^too few/] },
+    { name: "has too few samples", all: samples(() => 100).slice(0, 8), missed: [/^too few/] },
   ];
 for (const { name, all, connections, missed } of cases) {
-  Deno.test(`judgeSoak() of a door that ${name}`, () => {
+  Deno.test(`judgeSoak() of an instance that ${name}`, () => {
     const problems = judged(all, connections);
     assert.equal(problems.length, missed.length, problems.join("; "));
     for (const [at, pattern] of missed.entries()) assert.match(problems[at] ?? "", pattern);

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { runDeno } from "../../../scripts/bundle.ts";
 
-// What is loaded before a command answers decides how fast it does; anything new here is a decision.
+// The modules loaded at the start determine the start-up time; each new one is a decision.
 
 interface Module {
   readonly specifier: string;
@@ -16,7 +16,7 @@ interface Dependency {
 const root = new URL("../../../", import.meta.url);
 const graph = new Map<string, Module>();
 
-Deno.test("main.ts loads for `postern version` nothing but what it prints and whom it asks", async () => {
+Deno.test("main.ts loads only deno.json for `postern version`", async () => {
   const modules = await loadedWith("main.ts");
   assert.deepEqual(modules, ["deno.json", "main.ts"]);
 });
@@ -28,14 +28,14 @@ const rooms = [
 ];
 
 for (const { entry, foreign } of rooms) {
-  Deno.test(`${entry} loads at once of foreign code ${foreign.join(" ") || "nothing"}`, async () => {
+  Deno.test(`${entry} loads at the start these packages: ${foreign.join(" ") || "nothing"}`, async () => {
     const packages = (await loadedWith(entry)).filter((module) => /^(?:npm|node|jsr|https?):/.test(module))
       .map((module) => module.replace(/^npm:\/?((?:@[^/]+\/)?[^/@]+).*$/, "$1"));
     assert.deepEqual([...new Set(packages)], foreign);
   });
 }
 
-Deno.test("src/instance/mod.ts loads no command, and src/cli/mod.ts no door", async () => {
+Deno.test("src/instance/mod.ts loads no command, and src/cli/mod.ts no instance", async () => {
   assert.deepEqual(
     (await loadedWith("src/instance/mod.ts")).filter((module) => module.startsWith("src/cli/")),
     [],
@@ -48,7 +48,7 @@ Deno.test("src/instance/mod.ts loads no command, and src/cli/mod.ts no door", as
   );
 });
 
-/** Every module that comes with one, without those that are imported when they are needed. */
+/** Returns a module's static imports, without dynamic ones. */
 async function loadedWith(entry: string): Promise<string[]> {
   if (graph.size === 0) {
     const { modules }: { modules: readonly Module[] } = JSON.parse(
@@ -57,7 +57,7 @@ async function loadedWith(entry: string): Promise<string[]> {
     for (const module of modules) graph.set(module.specifier, module);
   }
   const loaded = new Set([new URL(entry, root).href]);
-  assert.ok([...loaded].every((first) => graph.has(first)), `${entry} is no part of the program`);
+  assert.ok([...loaded].every((first) => graph.has(first)), `${entry} is not part of the program`);
   for (const specifier of loaded) {
     for (const { isDynamic, code } of graph.get(specifier)?.dependencies ?? []) {
       if (code && !isDynamic) loaded.add(code.specifier);

@@ -12,12 +12,12 @@ async function archive(entries: readonly TarEntry[], time?: number): Promise<Uin
   return await new Blob([...writeTar(entries, time)]).bytes();
 }
 
-/** A field of a header, without what fills it up. */
+/** Reads a field of a header without its padding. */
 function field(bytes: Uint8Array, at: number, size: number): string {
   return new TextDecoder().decode(bytes.subarray(at, at + size)).replace(/[\0 ]+$/, "");
 }
 
-Deno.test("writeTar() sorts its entries and gives them all one time", async () => {
+Deno.test("writeTar() sorts its entries and sets one time for all", async () => {
   const bytes = await archive(entries, 0o7777);
   assert.equal(bytes.length, 3 * 512 + 1024 + 1024);
   const headers = [0, 512, 1024].map((at) => bytes.subarray(at, at + 512));
@@ -39,19 +39,19 @@ Deno.test("writeTar() sorts its entries and gives them all one time", async () =
   assert.deepEqual(await archive(entries.toReversed(), 0o7777), bytes);
 });
 
-Deno.test("writeTar() sums each header up, its own field taken for blanks", async () => {
+Deno.test("writeTar() computes each header's checksum with its own field as blanks", async () => {
   const header = (await archive(entries)).slice(0, 512);
   const sum = parseInt(field(header, 148, 8), 8);
   header.fill(32, 148, 156);
   assert.equal(header.reduce((total, byte) => total + byte, 0), sum);
 });
 
-Deno.test("writeTar() cuts a long path at a slash, and refuses one that cannot be cut", async () => {
+Deno.test("writeTar() splits a long path at a slash and refuses one that it cannot split", async () => {
   const path = `${"d".repeat(80)}/${"e".repeat(60)}/${"f".repeat(39)}`;
   const bytes = await archive([{ type: "directory", path, mode: 0o755 }]);
   assert.equal(`${field(bytes, 345, 155)}/${field(bytes, 0, 100)}`, `${path}/`);
   const long: TarEntry = { type: "directory", path: "d".repeat(101), mode: 0o755 };
   await assert.rejects(archive([long]), /too long/);
   await assert.rejects(archive([{ ...long, path: "é".repeat(60) }]), /too long/);
-  await assert.rejects(archive([{ ...long, path: "a" }, { ...long, path: "a" }]), /twice/);
+  await assert.rejects(archive([{ ...long, path: "a" }, { ...long, path: "a" }]), /already there/);
 });

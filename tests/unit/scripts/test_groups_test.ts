@@ -11,7 +11,7 @@ const groups = testGroups({
   environment: [],
 });
 
-/** The directories of tests: those of `unit/` are rooms. */
+/** Returns the directories of tests, with those of `unit/`. */
 function directories(): string[] {
   const of = (at: string) =>
     [...Deno.readDirSync(new URL(at, tests))].filter(({ isDirectory }) => isDirectory);
@@ -21,7 +21,7 @@ function directories(): string[] {
 
 const withoutTests = ["earlier", "peers", "support"];
 
-Deno.test("testGroups() run every directory of tests in one group, and name no other", () => {
+Deno.test("testGroups() have every directory of tests in exactly one group, and no others", () => {
   const named = groups.flatMap(({ directories }) => directories);
   assert.deepEqual(named.toSorted(), directories().map((name) => `tests/${name}`).toSorted());
 });

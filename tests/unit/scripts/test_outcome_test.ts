@@ -31,7 +31,7 @@ const report = `<?xml version="1.0" encoding="UTF-8"?>
     </testsuite>
 </testsuites>`;
 
-Deno.test("readOutcomes() reads names and states and leaves steps out", () => {
+Deno.test("readOutcomes() reads names and states and ignores steps", () => {
   assert.deepEqual(readOutcomes(report), [
     { name: `reads <a> "b" &lt; it's`, file: "./j_test.ts", state: "passed" },
     { name: "fails", file: "./j_test.ts", state: "failed" },
@@ -48,7 +48,7 @@ Deno.test("readOutcomes() takes the reason of a skip from the name", () => {
   ]);
 });
 
-Deno.test("readNames() leaves comments and blank lines out", () => {
+Deno.test("readNames() ignores comments and blank lines", () => {
   assert.deepEqual(readNames("# why\n\n  a test: with a colon\n"), ["a test: with a colon"]);
 });
 
@@ -56,20 +56,20 @@ const skipped = { name: "t", file: "f", state: "skipped" } as const;
 const relaxed = { mustRunAll: false, cannotPass: [] };
 const cases = [
   {
-    name: "a skip with a reason is no failure",
+    name: "a skip with a reason is not a failure",
     reason: "needs curl: x",
     expected: relaxed,
     counts: [0, 0, 1],
   },
-  { name: "a skip without a reason is one", reason: undefined, expected: relaxed, counts: [0, 1, 0] },
+  { name: "a skip without a reason is a failure", reason: undefined, expected: relaxed, counts: [0, 1, 0] },
   {
-    name: "a skip is one where everything must run",
+    name: "a skip is a failure where everything must run",
     reason: "needs curl: x",
     expected: { ...relaxed, mustRunAll: true },
     counts: [0, 1, 0],
   },
   {
-    name: "another platform's test is none even there",
+    name: "a test for another platform is never a failure",
     reason: "only on windows",
     expected: { ...relaxed, mustRunAll: true },
     counts: [0, 0, 1],
@@ -92,10 +92,10 @@ Deno.test("summarize(): a test on the list may fail", () => {
 
 Deno.test("summarize(): a test on the list that passes makes the list wrong", () => {
   const found = summarize([{ ...skipped, state: "passed" }], onTheList);
-  assert.deepEqual(found.failures, ["f: t: passes with this runtime: take it off the list"]);
+  assert.deepEqual(found.failures, ["f: t: passes with this runtime: remove it from the list"]);
 });
 
-Deno.test("summarize() leaves out what was not asked for, and nothing else", () => {
+Deno.test("summarize() ignores exactly the tests that the filter excludes", () => {
   const outcomes = [
     { name: "a one", file: "f", state: "passed" },
     { name: "a two", file: "f", state: "skipped", reason: "needs curl: x" },
@@ -112,7 +112,7 @@ Deno.test("summarize() leaves out what was not asked for, and nothing else", () 
   }
 });
 
-Deno.test("exactly() leaves just the tests named, whatever their names hold", () => {
+Deno.test("exactly() selects exactly the named tests, with any characters", () => {
   const names = ["a (b) [c]/d: 1.5 x?", "e|f", "g\\h"];
   const expression = new RegExp(exactly(names).slice(1, -1));
   for (const name of names) assert.ok(expression.test(name), name);
@@ -121,7 +121,7 @@ Deno.test("exactly() leaves just the tests named, whatever their names hold", ()
   }
 });
 
-Deno.test("settle() forgives a failed test only when the same one passed once more", () => {
+Deno.test("settle() accepts a failed test only if the same test then passed", () => {
   const test = (name: string, state: "passed" | "failed" | "skipped", file = "f") => ({ name, file, state });
   const first = [
     test("good", "passed"),

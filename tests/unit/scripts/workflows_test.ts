@@ -27,7 +27,7 @@ async function workflow(name: string): Promise<{ readonly text: string; readonly
 }
 
 for await (const { name } of Deno.readDir(directory)) {
-  Deno.test(`${name} pins its actions by commit, and hands no credentials to what it checks out`, async () => {
+  Deno.test(`${name} pins its actions by commit and leaves no credentials in the checkout`, async () => {
     const { text, value } = await workflow(name);
     const used = text.split("\n").filter((line) => /^\s*(?:- )?uses:/.test(line));
     assert.ok(used.length > 0);
@@ -37,7 +37,7 @@ for await (const { name } of Deno.readDir(directory)) {
     for (const { permissions = {}, steps, "timeout-minutes": minutes } of Object.values(value.jobs)) {
       assert.ok(minutes !== undefined);
       const isCheckedOut = steps.some(({ uses }) => uses?.startsWith("actions/checkout@"));
-      // Packages run in such a job, so it must not be able to write.
+      // Packages run in this job, so it must not have write permission.
       if (isCheckedOut) assert.ok(Object.values(permissions).every((right) => right === "read"));
       for (const { uses, with: options } of steps) {
         if (uses?.startsWith("actions/checkout@")) assert.equal(options?.["persist-credentials"], false);
@@ -47,7 +47,7 @@ for await (const { name } of Deno.readDir(directory)) {
   });
 }
 
-Deno.test("release.yml builds, attests and publishes in jobs of their own, each with the least rights", async () => {
+Deno.test("release.yml builds, attests and publishes in separate jobs, each with minimal permissions", async () => {
   const { value: { permissions, jobs } } = await workflow("release.yml");
   assert.deepEqual(permissions, {});
   const rights = Object.entries(jobs).map(([name, job]) => [name, job.permissions]);
@@ -58,14 +58,14 @@ Deno.test("release.yml builds, attests and publishes in jobs of their own, each 
   });
   for (const name of ["attest", "publish"]) {
     const runs = jobs[name]?.steps.flatMap(({ run }) => run === undefined ? [] : [run]) ?? [];
-    // Nothing of the project or of its packages runs where something may be written.
+    // Jobs with write permission run no code of the project or its packages.
     for (const run of runs) assert.match(run, /^(?:test "\$\(sha256sum|gh release create )/);
     assert.equal(jobs[name]?.steps.some(({ uses }) => uses?.startsWith("actions/checkout@")), false);
   }
   assert.deepEqual(jobs["publish"]?.needs, ["build", "attest"]);
 });
 
-Deno.test("install.sh and install.ps1 ask for an attestation of release.yml", async () => {
+Deno.test("install.sh and install.ps1 require an attestation of release.yml", async () => {
   const scripts = new URL("../../../scripts/", import.meta.url);
   for (const name of ["install.sh", "install.ps1"]) {
     const text = await Deno.readTextFile(new URL(name, scripts));

@@ -5,7 +5,7 @@ const version = "client.authentication.k8s.io/v1";
 const written = (spec: unknown, apiVersion = version) =>
   JSON.stringify({ apiVersion, kind: "ExecCredential", spec });
 
-Deno.test("readExecInfo() takes what a client tells of the cluster", () => {
+Deno.test("readExecInfo() reads the cluster from a client", () => {
   const cluster = {
     server: "https://api.example.net:6443",
     "certificate-authority-data": btoa("PEM"),
@@ -21,19 +21,19 @@ Deno.test("readExecInfo() takes what a client tells of the cluster", () => {
 });
 
 const bad: readonly { name: string; text: string; message: RegExp }[] = [
-  { name: "no JSON", text: "s3cret", message: /it is no ExecCredential$/ },
-  { name: "another kind", text: '{"kind":"Pod"}', message: /it is no ExecCredential$/ },
+  { name: "invalid JSON", text: "s3cret", message: /it is not an ExecCredential$/ },
+  { name: "another kind", text: '{"kind":"Pod"}', message: /it is not an ExecCredential$/ },
   { name: "an old version", text: written({}, `${version}alpha1`), message: /neither v1 nor v1beta1$/ },
   { name: "no server", text: written({ cluster: {} }), message: /it has no server$/ },
   {
-    name: "a certificate that is none",
+    name: "an invalid certificate",
     text: written({ cluster: { server: "https://a", "certificate-authority-data": "*" } }),
     message: /is not base64$/,
   },
   {
-    name: "TLS that is not checked",
+    name: "TLS without verification",
     text: written({ cluster: { server: "https://a", "insecure-skip-tls-verify": true } }),
-    message: /TLS is not to be checked$/,
+    message: /the kubeconfig disables TLS verification$/,
   },
 ];
 for (const { name, text, message } of bad) {
@@ -46,7 +46,7 @@ for (const { name, text, message } of bad) {
   });
 }
 
-Deno.test("execCredential() writes the time as Kubernetes reads it", () => {
+Deno.test("execCredential() writes the time in the format of Kubernetes", () => {
   const expires = new Date("2026-01-02T03:04:05.678Z");
   assert.deepEqual(JSON.parse(execCredential(version, { token: "t", expires })), {
     apiVersion: version,

@@ -22,7 +22,11 @@ const cases: readonly Case[] = [
   { name: "macOS", platform: "darwin", command: ["open", address] },
   { name: "Windows", platform: "windows", command: ["rundll32", "url.dll,FileProtocolHandler", address] },
   { name: "BROWSER", env: { BROWSER: "firefox" }, command: ["firefox", address] },
-  { name: "KHARON_BROWSER before it", env: { BROWSER: "a", KHARON_BROWSER: "b" }, command: ["b", address] },
+  {
+    name: "KHARON_BROWSER before BROWSER",
+    env: { BROWSER: "a", KHARON_BROWSER: "b" },
+    command: ["b", address],
+  },
   {
     name: "POSTERN_BROWSER before all",
     env: { BROWSER: "a", KHARON_BROWSER: "b", POSTERN_BROWSER: "c" },
@@ -30,7 +34,7 @@ const cases: readonly Case[] = [
   },
   { name: "an empty variable", env: { POSTERN_BROWSER: " ", BROWSER: "a" }, command: ["a", address] },
   {
-    name: "a place for the address",
+    name: "a placeholder for the URL",
     env: { BROWSER: "b --url=%s --new" },
     command: ["b", `--url=${address}`, "--new"],
   },
@@ -53,7 +57,7 @@ for (const { name, platform = "linux", env = {}, command } of cases) {
   });
 }
 
-Deno.test("browserCommand() gives a shell nothing to run", () => {
+Deno.test("browserCommand() gives a shell nothing to execute", () => {
   const env = (name: string) => name === "BROWSER" ? "sh -c 'echo %s'" : undefined;
   const url = new URL("https://idp.example.net/a$(id)`id`;id|id?x='\"&y=$HOME\\!*~#id");
   const [, , line = ""] = browserCommand(url, { platform: "linux", env }) ?? [];
@@ -61,7 +65,7 @@ Deno.test("browserCommand() gives a shell nothing to run", () => {
   assert.equal(decodeURIComponent(line), "echo https://idp.example.net/a$(id)`id`;id|id?x='\"&y=$HOME\\!*~");
 });
 
-Deno.test("browserCommand() names the variable that cannot be read, and opens web addresses only", () => {
+Deno.test("browserCommand() names an invalid variable, and opens only web addresses", () => {
   const env = (name: string) => name === "BROWSER" ? "firefox 'x" : undefined;
   assert.throws(() => browserCommand(new URL(address), { platform: "linux", env }), (error) => {
     assert.ok(isPosternError(error, "config"));
@@ -73,14 +77,14 @@ Deno.test("browserCommand() names the variable that cannot be read, and opens we
   }
 });
 
-Deno.test("openBrowser() starts nothing that it may not start", async () => {
+Deno.test("openBrowser() starts only permitted programs", async () => {
   const world = new MemoryWorld({ env: { BROWSER: "firefox" } });
   const { signal } = new AbortController();
   const process = { ...world.process, mayRun: () => false };
   assert.equal(await openBrowser(new URL(address), { ...world, process }, { signal }), undefined);
 });
 
-Deno.test("openBrowser() leaves the browser to the person when what it was opened for ends", async () => {
+Deno.test("openBrowser() leaves the browser open after the sign-in", async () => {
   const world = new MemoryWorld({ env: { BROWSER: "firefox" } });
   const stop = new AbortController();
   const signals: AbortSignal[] = [];

@@ -5,13 +5,13 @@ import { OpenShiftOAuth } from "../../support/openshift_oauth.ts";
 import { passTime, SignInWorld } from "../../support/sign_in_world.ts";
 import { type WebAnswer, WebServer } from "../../support/web_server.ts";
 
-/** A person's machine and an OpenShift cluster, both without a kernel; the browser is a script. */
+/** A user's machine and an OpenShift cluster in memory; a script plays the browser. */
 class ClusterWorld implements AsyncDisposable {
   readonly person: SignInWorld;
   readonly oauth: OpenShiftOAuth;
-  /** What the API server takes. */
+  /** The tokens that the API server accepts. */
   readonly good = new Set<string>();
-  /** What it was asked with. */
+  /** The tokens that it received. */
   readonly checks: string[] = [];
   apiAnswer: WebAnswer | undefined;
   readonly #api: WebServer;
@@ -54,7 +54,7 @@ class ClusterWorld implements AsyncDisposable {
   }
 }
 
-Deno.test("signInToOpenShift() asks a person once, and keeps the token for their eyes only", async () => {
+Deno.test("signInToOpenShift() asks the user once, and stores the token privately", async () => {
   await using world = new ClusterWorld();
   const first = await world.signIn();
   assert.equal(first.from, "person");
@@ -75,7 +75,7 @@ Deno.test("signInToOpenShift() asks a person once, and keeps the token for their
   assert.doesNotMatch(world.person.told, /secret/);
 });
 
-Deno.test("signInToOpenShift() asks the cluster whether it still takes a token, and not more than once a minute", async () => {
+Deno.test("signInToOpenShift() checks a token with the cluster, at most once a minute", async () => {
   await using world = new ClusterWorld();
   const first = await world.signIn();
   await world.signIn();
@@ -91,7 +91,7 @@ Deno.test("signInToOpenShift() asks the cluster whether it still takes a token, 
   assert.notEqual(second.token, first.token);
 });
 
-Deno.test("signInToOpenShift() gives a token away that nobody can be asked about", async () => {
+Deno.test("signInToOpenShift() returns a token that cannot be checked", async () => {
   await using world = new ClusterWorld();
   const first = await world.signIn();
   for (const answer of [{ status: 503 }, new Uint8Array(0)]) {
@@ -101,7 +101,7 @@ Deno.test("signInToOpenShift() gives a token away that nobody can be asked about
   }
 });
 
-Deno.test("signInToOpenShift() leaves a token alone that came while the cluster was asked about another", async () => {
+Deno.test("signInToOpenShift() keeps a token that was stored while another one was checked", async () => {
   await using world = new ClusterWorld();
   const { clock } = world.person.memory;
   const { token } = await world.signIn();
@@ -117,7 +117,7 @@ Deno.test("signInToOpenShift() leaves a token alone that came while the cluster 
   assert.equal((await world.signIn()).token, "sha256~newer-secret");
 });
 
-Deno.test("signInToOpenShift() signs in again a minute before a token ends", async () => {
+Deno.test("signInToOpenShift() signs in again a minute before a token expires", async () => {
   await using world = new ClusterWorld();
   world.oauth.lifetime = 600;
   await world.signIn();
@@ -127,14 +127,14 @@ Deno.test("signInToOpenShift() signs in again a minute before a token ends", asy
   assert.equal((await world.signIn()).from, "person");
 });
 
-Deno.test("signInToOpenShift() takes a token that does not say how long it is good", async () => {
+Deno.test("signInToOpenShift() accepts a token without an expiry", async () => {
   await using world = new ClusterWorld();
   world.oauth.lifetime = undefined;
   assert.equal((await world.signIn()).expires, undefined);
   assert.equal((await world.signIn()).from, "cache");
 });
 
-Deno.test("signInToOpenShift() has one of several ask", async () => {
+Deno.test("signInToOpenShift() lets one of several processes ask the user", async () => {
   await using world = new ClusterWorld();
   const all = Promise.all([1, 2, 3, 4].map(() => world.signIn()));
   await passTime(world.person.memory.clock, all, 200);
@@ -144,17 +144,17 @@ Deno.test("signInToOpenShift() has one of several ask", async () => {
   assert.equal(world.oauth.tokenRequests.length, 1);
 });
 
-Deno.test("signInToOpenShift() ends at once where no browser can be opened", async () => {
+Deno.test("signInToOpenShift() fails at once without a browser", async () => {
   await using world = new ClusterWorld({ POSTERN_BROWSER: "" });
   await assert.rejects(world.signIn(), (error) => {
     assert.ok(isPosternError(error, "auth"));
-    assert.match(error.hint ?? "", /\/oauth\/token\/request with any browser.*--token-file/);
+    assert.match(error.hint ?? "", /\/oauth\/token\/request in any browser.*--token-file/);
     return true;
   });
   assert.deepEqual(world.oauth.authorizations, []);
 });
 
-Deno.test("signInToOpenShift() keeps a token that a person brings, if the cluster takes it", async () => {
+Deno.test("signInToOpenShift() stores a token from the user if the cluster accepts it", async () => {
   await using world = new ClusterWorld({ POSTERN_BROWSER: "" });
   await assert.rejects(world.signIn("sha256~foreign-secret"), (error) => isPosternError(error, "auth"));
   world.good.add("sha256~own-secret");
@@ -178,36 +178,36 @@ const failures: readonly {
     name: "a cluster without an OAuth server",
     lie: ({ lies }) => lies.discovery = { status: 404, body: "not found" },
     code: "auth",
-    message: /it does not say where \(status 404\)$/,
+    message: /the API server names no OAuth server \(status 404\)$/,
   },
   {
-    name: "a page in place of the document",
+    name: "a web page instead of the document",
     lie: ({ lies }) => lies.discovery = { body: "<html>" },
     code: "auth",
-    message: /it does not say where \(status 200\)$/,
+    message: /the API server names no OAuth server \(status 200\)$/,
   },
   {
-    name: "a page to sign in that is not https",
+    name: "a sign-in page without https",
     lie: ({ lies }) =>
       lies.discovery = { body: '{"authorization_endpoint":"http://x.example","token_endpoint":"https://x"}' },
     code: "protocol",
-    message: /it names a page that is not https$/,
+    message: /it refers to a page without https$/,
   },
   {
-    name: "a token endpoint that answers something else",
+    name: "a token endpoint with an unexpected response",
     lie: ({ lies }) => lies.tokenAnswer = { body: "<html>" },
     code: "protocol",
-    message: /its answer is not one of/,
+    message: /its response is not OpenID Connect/,
   },
   {
-    name: "a code that is not taken",
+    name: "a rejected code",
     lie: ({ lies }) => lies.redirect = { code: "made up" },
     code: "auth",
     message: /invalid_grant$/,
   },
 ];
 for (const { name, lie, code, message } of failures) {
-  Deno.test(`signInToOpenShift() ends with the reason: ${name}`, async () => {
+  Deno.test(`signInToOpenShift() fails with the reason: ${name}`, async () => {
     await using world = new ClusterWorld();
     lie(world.oauth);
     await assert.rejects(world.signIn(), (error) => {
@@ -219,7 +219,7 @@ for (const { name, lie, code, message } of failures) {
   });
 }
 
-Deno.test("signInToOpenShift() ends with 5 when nobody signs in", async () => {
+Deno.test("signInToOpenShift() exits with 5 without a sign-in", async () => {
   await using world = new ClusterWorld();
   world.person.browse = () => Promise.resolve();
   const asked = world.signIn();

@@ -7,7 +7,7 @@ import { recordingLog } from "../../support/recording_log.ts";
 
 const { signal } = new AbortController();
 
-/** A place for a browser to come back to with the state "right", which makes "tokens" of the code. */
+/** A callback for the browser with the state "right", which exchanges the code for "tokens". */
 class Callback implements AsyncDisposable {
   readonly clock = new FakeClock();
   readonly network = new MemoryNetwork();
@@ -34,7 +34,7 @@ class Callback implements AsyncDisposable {
     this.result.catch(() => {});
   }
 
-  /** Connects, and writes what is given. */
+  /** Connects and writes a text. */
   async connect(bytes = "", host = "127.0.0.1"): Promise<Conn> {
     await this.clock.advance(0);
     const conn = await this.network.connect({ host, port: 18000 }, { signal });
@@ -42,7 +42,7 @@ class Callback implements AsyncDisposable {
     return conn;
   }
 
-  /** The status and the text of the answer to some bytes. */
+  /** The status and text of the response to a request. */
   async ask(bytes: string, host?: string): Promise<string> {
     await using conn = await this.connect(bytes, host);
     return await everything(conn);
@@ -70,7 +70,7 @@ async function everything(conn: Conn): Promise<string> {
 }
 
 for (const host of ["127.0.0.1", "::1"]) {
-  Deno.test(`SignInCallback takes what the browser brings to ${host}`, async () => {
+  Deno.test(`SignInCallback accepts the browser's return to ${host}`, async () => {
     await using callback = new Callback();
     const answer = await callback.get("/?code=c%2B1&state=right&session_state=x", host);
     assert.match(
@@ -82,7 +82,7 @@ for (const host of ["127.0.0.1", "::1"]) {
   });
 }
 
-Deno.test("SignInCallback answers with a page that keeps the code to itself", async () => {
+Deno.test("SignInCallback answers with a page that does not leak the code", async () => {
   await using callback = new Callback();
   const answer = await callback.get("/?code=c&state=right");
   assert.match(answer, /Referrer-Policy: no-referrer\r\n/);
@@ -91,7 +91,7 @@ Deno.test("SignInCallback answers with a page that keeps the code to itself", as
   assert.doesNotMatch(answer, /<script/);
 });
 
-Deno.test("SignInCallback shows what went wrong as text", async () => {
+Deno.test("SignInCallback shows an error as text", async () => {
   const failure = new Error("not for people");
   await using callback = new Callback(() => Promise.reject(failure));
   const answer = await callback.get("/?code=c&state=right");
@@ -114,12 +114,12 @@ const strangers = [
   },
   { name: "a head", bytes: "HEAD /?code=c&state=right HTTP/1.1\r\nHost: localhost\r\n\r\n", status: 405 },
   {
-    name: "another name of ours",
+    name: "another host name of this machine",
     bytes: "GET /?code=c&state=right HTTP/1.1\r\nHost: evil.example.net\r\n\r\n",
     status: 421,
   },
   {
-    name: "an address of a proxy",
+    name: "a request URL of a proxy client",
     bytes: "GET http://localhost/?code=c&state=right HTTP/1.1\r\nHost: localhost\r\n\r\n",
     status: 404,
   },
@@ -127,7 +127,7 @@ const strangers = [
   { name: "a guess", bytes: "GET /?code=c&state=wrong HTTP/1.1\r\nHost: localhost\r\n\r\n", status: 400 },
 ];
 for (const { name, bytes, status } of strangers) {
-  Deno.test(`SignInCallback waits on after ${name}`, async () => {
+  Deno.test(`SignInCallback continues to wait after ${name}`, async () => {
     await using callback = new Callback();
     assert.match(await callback.ask(bytes), new RegExp(`^HTTP/1.1 ${status} `));
     await callback.get("/?code=good&state=right");
@@ -136,7 +136,7 @@ for (const { name, bytes, status } of strangers) {
   });
 }
 
-Deno.test("SignInCallback takes an answer once", async () => {
+Deno.test("SignInCallback accepts a response once", async () => {
   const redeemed = Promise.withResolvers<string>();
   await using callback = new Callback(() => redeemed.promise);
   const first = callback.get("/?code=good&state=right");
@@ -148,7 +148,7 @@ Deno.test("SignInCallback takes an answer once", async () => {
   assert.deepEqual(callback.codes, ["good"]);
 });
 
-Deno.test("SignInCallback sends the browser on another errand, and takes only what that brings", async () => {
+Deno.test("SignInCallback sends the browser on another errand, and accepts only its response", async () => {
   await using callback = new Callback(undefined, { startsOver: true });
   assert.match(await callback.get("/?code=c&state=right"), /^HTTP\/1.1 400 /);
   assert.match(
@@ -161,7 +161,7 @@ Deno.test("SignInCallback sends the browser on another errand, and takes only wh
   assert.deepEqual(callback.codes, ["good"]);
 });
 
-Deno.test("SignInCallback is not kept busy by clients that say nothing", async () => {
+Deno.test("SignInCallback stays available with many silent clients", async () => {
   await using callback = new Callback();
   const silent = [];
   for (let count = 0; count < 100; count++) silent.push(await callback.connect("GET /?code"));
@@ -171,7 +171,7 @@ Deno.test("SignInCallback is not kept busy by clients that say nothing", async (
   for (const conn of silent) await conn[Symbol.asyncDispose]();
 });
 
-Deno.test("SignInCallback drops a client that is silent for ten seconds", async () => {
+Deno.test("SignInCallback closes a client that is silent for ten seconds", async () => {
   await using callback = new Callback();
   await using conn = await callback.connect("GET /?code");
   await callback.clock.advance(9999);
@@ -181,7 +181,7 @@ Deno.test("SignInCallback drops a client that is silent for ten seconds", async 
   assert.equal(callback.clock.waiting, 0);
 });
 
-Deno.test("SignInCallback reads no endless request", async () => {
+Deno.test("SignInCallback rejects an endless request", async () => {
   await using callback = new Callback();
   await using conn = await callback.connect(`GET /?state=right&code=${"x".repeat(20_000)}`);
   await callback.clock.advance(0);

@@ -8,7 +8,7 @@ const part = (value: unknown) => {
 };
 const token = (claims: unknown) => `${part({ alg: "ES256" })}.${part(claims)}.c2ln`;
 
-Deno.test("readClaims() reads what a token says of itself", () => {
+Deno.test("readClaims() reads the claims of a token", () => {
   const claims = { iss: "https://idp", aud: "a", sub: "1", email: "me@example.com", exp: 1767225600 };
   assert.deepEqual(readClaims(token(claims)), {
     issuer: "https://idp",
@@ -19,7 +19,7 @@ Deno.test("readClaims() reads what a token says of itself", () => {
   });
 });
 
-Deno.test("readClaims() leaves out what has another type", () => {
+Deno.test("readClaims() leaves out claims of the wrong type", () => {
   const claims = { iss: 1, aud: ["a", 2, "b"], sub: {}, email: "", preferred_username: "me", exp: 1e300 };
   assert.deepEqual(readClaims(token(claims)), {
     issuer: undefined,
@@ -30,7 +30,7 @@ Deno.test("readClaims() leaves out what has another type", () => {
   });
 });
 
-Deno.test("readClaims() gives a name that no terminal obeys", () => {
+Deno.test("readClaims() removes terminal control characters from a name", () => {
   assert.equal(readClaims(token({ email: "me\u001b[2J\u202e@example.com" }))?.name, "me?[2J?@example.com");
 });
 
@@ -50,7 +50,7 @@ for (const text of none) {
     assert.equal(readClaims(text), undefined));
 }
 
-Deno.test("isFresh() asks for ten seconds of life", () => {
+Deno.test("isFresh() requires ten more seconds", () => {
   const expires = new Date("2026-01-01T00:00:10Z");
   assert.equal(isFresh({ expires }, new Date("2025-12-31T23:59:59Z")), true);
   assert.equal(isFresh({ expires }, new Date("2026-01-01T00:00:00Z")), false);

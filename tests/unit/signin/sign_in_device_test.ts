@@ -8,7 +8,10 @@ const { signal } = new AbortController();
 const pending = jsonAnswer({ error: "authorization_pending" }, 400);
 const slowDown = jsonAnswer({ error: "slow_down" }, 400);
 
-/** How long it was to each question, in whole steps of five seconds: what is signed and hashed takes time of its own. */
+/**
+ * The time before each request, in whole steps of five seconds; hashing and signing take additional real
+ * time.
+ */
 function waits({ server: { tokenTimes } }: SignInWorld): number[] {
   return tokenTimes.map((time, index) => Math.floor((time - (tokenTimes[index - 1] ?? 0)) / 5000) * 5);
 }
@@ -20,7 +23,7 @@ async function signInWithCode(signing: SignInWorld, options: { asksAnyway?: bool
   return await asked;
 }
 
-Deno.test("signIn() by device shows a code and asks until the person is done", async () => {
+Deno.test("signIn() by device shows a code and polls until the user has signed in", async () => {
   await using signing = new SignInWorld();
   signing.server.lies.deviceAnswers = [pending, pending];
   const signedIn = await signInWithCode(signing);
@@ -35,14 +38,14 @@ Deno.test("signIn() by device shows a code and asks until the person is done", a
   assert.equal((await signIn(signing.options, signing.parts, { signal })).from, "cache");
 });
 
-Deno.test("signIn() by device asks less often when it is told to", async () => {
+Deno.test("signIn() by device polls less often when the provider requires it", async () => {
   await using signing = new SignInWorld();
   signing.server.lies.deviceAnswers = [slowDown, pending];
   await signInWithCode(signing);
   assert.deepEqual(waits(signing), [5, 10, 10]);
 });
 
-Deno.test("signIn() by device shows the address that holds the code", async () => {
+Deno.test("signIn() by device shows the URL with the code", async () => {
   await using signing = new SignInWorld();
   const { issuer } = signing.server;
   signing.server.lies.deviceAnswer = {
@@ -64,16 +67,16 @@ const ends = [
     says: /: access_denied$/,
   },
   {
-    name: "finds its code too old",
+    name: "has an expired code",
     answer: jsonAnswer({ error: "expired_token" }, 400),
     code: "auth",
     says: /expired_token/,
   },
   {
-    name: "is answered nonsense",
+    name: "gets an invalid response",
     answer: { body: "<html>device-secret" },
     code: "protocol",
-    says: /not one of OpenID/,
+    says: /not OpenID Connect/,
   },
 ] as const;
 for (const { name, answer, code, says } of ends) {
@@ -90,7 +93,7 @@ for (const { name, answer, code, says } of ends) {
   });
 }
 
-Deno.test("signIn() by device stops asking when the code counts no more", async () => {
+Deno.test("signIn() by device stops polling when the code has expired", async () => {
   await using signing = new SignInWorld();
   signing.server.lies.deviceAnswers = Array.from({ length: 100 }, () => pending);
   await assert.rejects(signInWithCode(signing), (error) => {
@@ -102,7 +105,7 @@ Deno.test("signIn() by device stops asking when the code counts no more", async 
   assert.equal(signing.memory.clock.waiting, 0);
 });
 
-Deno.test("signIn() by device goes on after the network was away", async () => {
+Deno.test("signIn() by device continues after a network failure", async () => {
   await using signing = new SignInWorld();
   const { network } = signing.memory;
   const away = new PosternError("unreachable", "Cannot reach 127.0.0.1: no route");
@@ -114,11 +117,11 @@ Deno.test("signIn() by device goes on after the network was away", async () => {
   network.faults.clear();
   await passTime(signing.memory.clock, asked);
   assert.equal((await asked).from, "person");
-  // The first question was lost; after it, it waits twice as long.
+  // The first request was lost; the next pause is twice as long.
   assert.deepEqual(waits(signing), [15, 10]);
 });
 
-Deno.test("signIn() by device goes on where the provider is out of order for a moment", async () => {
+Deno.test("signIn() by device continues after a short failure of the provider", async () => {
   await using signing = new SignInWorld();
   signing.server.lies.deviceAnswers = [{ status: 503, body: "<html>" }];
   assert.equal((await signInWithCode(signing)).from, "person");
@@ -126,20 +129,24 @@ Deno.test("signIn() by device goes on where the provider is out of order for a m
 });
 
 const codes = [
-  { name: "a code that a terminal would obey", answer: { user_code: "\u001b[2J" }, says: /no text to type/ },
   {
-    name: "a page that is not https",
-    answer: { verification_uri: "http://example.net/" },
-    says: /not https/,
+    name: "a code with terminal control characters",
+    answer: { user_code: "\u001b[2J" },
+    says: /contains invalid characters/,
   },
   {
-    name: "a page that is a program",
+    name: "a page without https",
+    answer: { verification_uri: "http://example.net/" },
+    says: /without https/,
+  },
+  {
+    name: "a page with a program as its URL",
     answer: { verification_uri_complete: "javascript:alert(1)" },
-    says: /not https/,
+    says: /without https/,
   },
 ];
 for (const { name, answer, says } of codes) {
-  Deno.test(`signIn() by device shows nobody ${name}`, async () => {
+  Deno.test(`signIn() by device does not show ${name}`, async () => {
     await using signing = new SignInWorld();
     const usual = {
       device_code: "d",
@@ -153,13 +160,13 @@ for (const { name, answer, says } of codes) {
   });
 }
 
-Deno.test("signIn() by device says where there is no such flow", async () => {
+Deno.test("signIn() by device reports a provider without device flow", async () => {
   await using signing = new SignInWorld();
   signing.server.lies.metadata = { device_authorization_endpoint: undefined };
   await assert.rejects(signInWithCode(signing), /offers no device flow/);
 });
 
-Deno.test("signIn() by device asks again, for less, where offline access is refused", async () => {
+Deno.test("signIn() by device retries without offline access if the provider refuses it", async () => {
   await using signing = new SignInWorld();
   signing.server.lies.deviceAnswers = [pending, jsonAnswer({ error: "not_allowed" }, 400), pending];
   assert.equal((await signInWithCode(signing)).from, "person");

@@ -20,21 +20,21 @@ async function tokenFile({ memory }: SignInWorld): Promise<string> {
   return `/cache/tokens/${name}`;
 }
 
-/** Nothing that is secret was told to anybody. */
+/** Checks that no output contains a secret. */
 function assertDiscreet(signing: SignInWorld, signedIn?: SignedIn): void {
   assert.doesNotMatch(signing.told, /-secret|code_verifier/);
   const [, payload] = signedIn?.idToken.split(".") ?? [];
   if (payload) assert.ok(!signing.told.includes(payload));
 }
 
-/** The person's browser is not at hand; only its address is known. */
+/** The user has no browser on this machine; only the URL is known. */
 function withoutBrowser(signing: SignInWorld): Promise<string> {
   const { promise, resolve } = Promise.withResolvers<string>();
   signing.browse = (address) => Promise.resolve(resolve(address));
   return promise;
 }
 
-Deno.test("signIn() sends the browser away with PKCE, state and nonce, and takes the token it comes back for", async () => {
+Deno.test("signIn() opens the browser with PKCE, state and nonce, and gets a token for its code", async () => {
   await using signing = new SignInWorld();
   const signedIn = await signIn(signing.options, signing.parts, { signal });
   assert.deepEqual([signedIn.from, signedIn.name], ["person", "alice@example.com"]);
@@ -60,7 +60,7 @@ Deno.test("signIn() sends the browser away with PKCE, state and nonce, and takes
   assertDiscreet(signing, signedIn);
 });
 
-Deno.test("signIn() gives the stored token without asking anybody", async () => {
+Deno.test("signIn() returns the stored token without asking the user", async () => {
   await using signing = new SignInWorld();
   const first = await signIn(signing.options, signing.parts, { signal });
   const { asked } = signing.server;
@@ -72,7 +72,7 @@ Deno.test("signIn() gives the stored token without asking anybody", async () => 
   assert.equal(signing.opened.length, 1);
 });
 
-Deno.test("signIn() keeps the tokens of two APIs apart", async () => {
+Deno.test("signIn() separates the tokens of two APIs", async () => {
   await using signing = new SignInWorld();
   await signIn(signing.options, signing.parts, { signal });
   await signIn({ ...signing.options, apiUrl: "https://other.example.com" }, signing.parts, { signal });
@@ -80,7 +80,7 @@ Deno.test("signIn() keeps the tokens of two APIs apart", async () => {
   assert.equal(signing.opened.length, 2);
 });
 
-Deno.test("signIn() renews an expired token silently, and stores what comes with it", async () => {
+Deno.test("signIn() renews an expired token silently, and stores the result", async () => {
   await using signing = new SignInWorld();
   const first = await signIn(signing.options, signing.parts, { signal });
   await signing.memory.clock.advance(3_600_000);
@@ -88,7 +88,7 @@ Deno.test("signIn() renews an expired token silently, and stores what comes with
   assert.equal(second.from, "refresh");
   assert.notEqual(second.idToken, first.idToken);
   await signing.memory.clock.advance(3_600_000);
-  // The provider takes a refresh token once.
+  // The provider accepts a refresh token only once.
   assert.equal(
     (await signIn({ ...signing.options, method: "none" }, signing.parts, { signal })).from,
     "refresh",
@@ -97,7 +97,7 @@ Deno.test("signIn() renews an expired token silently, and stores what comes with
   assertDiscreet(signing, second);
 });
 
-Deno.test("signIn() counts a token as expired ten seconds before its end", async () => {
+Deno.test("signIn() counts a token as expired ten seconds before its expiry", async () => {
   await using signing = new SignInWorld();
   await signIn(signing.options, signing.parts, { signal });
   await signing.memory.clock.advance(3_589_000);
@@ -106,7 +106,7 @@ Deno.test("signIn() counts a token as expired ten seconds before its end", async
   assert.equal((await signIn(signing.options, signing.parts, { signal })).from, "refresh");
 });
 
-Deno.test("signIn() asks the person when the refresh token was revoked", async () => {
+Deno.test("signIn() asks the user when the refresh token was revoked", async () => {
   await using signing = new SignInWorld();
   await signIn(signing.options, signing.parts, { signal });
   await signing.memory.clock.advance(3_600_000);
@@ -127,16 +127,16 @@ const interruptions: readonly {
   {
     name: "the clock of this machine is wrong",
     cause: ({ lies }) => lies.claims = { exp: Date.UTC(2025, 11, 31) / 1000 },
-    says: /its token is not valid at this time$/,
+    says: /its token is not valid at the current time$/,
   },
   {
-    name: "the provider's keys are not to be had",
+    name: "the provider's keys are unavailable",
     cause: ({ lies, issuer }) => lies.metadata = { jwks_uri: `${issuer}/away` },
-    says: /its answer is not one of/,
+    says: /its response is not OpenID Connect/,
   },
 ];
 for (const { name, cause, says } of interruptions) {
-  Deno.test(`signIn() asks no person where ${name}, and keeps the refresh token that came`, async () => {
+  Deno.test(`signIn() does not ask the user if ${name}, and keeps the new refresh token`, async () => {
     await using signing = new SignInWorld();
     await signIn(signing.options, signing.parts, { signal });
     await signing.memory.clock.advance(3_600_000);
@@ -149,7 +149,7 @@ for (const { name, cause, says } of interruptions) {
   });
 }
 
-Deno.test("signIn() takes no renewed token of somebody else", async () => {
+Deno.test("signIn() rejects a renewed token of another user", async () => {
   await using signing = new SignInWorld();
   await signIn(signing.options, signing.parts, { signal });
   await signing.memory.clock.advance(3_600_000);
@@ -158,7 +158,7 @@ Deno.test("signIn() takes no renewed token of somebody else", async () => {
   await assert.rejects(asked, (error) => isPosternError(error, "auth"));
 });
 
-Deno.test("signIn() asks nobody where it may not", async () => {
+Deno.test("signIn() does not ask the user if that is not allowed", async () => {
   await using signing = new SignInWorld({ env: { POSTERN_BROWSER: "", BROWSER: "browser" } });
   for (const way of ["none", "browser", "device"] as const) {
     const asked = signIn({ ...signing.options, method: way }, signing.parts, { signal });
@@ -171,7 +171,7 @@ Deno.test("signIn() asks nobody where it may not", async () => {
   assert.deepEqual([signing.opened, signing.said], [[], ""]);
 });
 
-Deno.test("signIn() refuses a callback with a foreign state and waits on", async () => {
+Deno.test("signIn() rejects a callback with a wrong state and continues to wait", async () => {
   await using signing = new SignInWorld();
   const sent = withoutBrowser(signing);
   const asked = signIn(signing.options, signing.parts, { signal });
@@ -198,7 +198,7 @@ Deno.test("signIn() refuses a callback with a foreign state and waits on", async
   );
 });
 
-Deno.test("signIn() ends with the reason that the provider sends the browser back with", async () => {
+Deno.test("signIn() fails with the reason that the provider gives the browser", async () => {
   await using signing = new SignInWorld();
   signing.server.lies.redirect = { error: "access_denied", error_description: "not\u001b[31m today" };
   await assert.rejects(signIn(signing.options, signing.parts, { signal }), (error) => {
@@ -218,26 +218,26 @@ const lies: readonly { readonly name: string; readonly lies: OidcLies; readonly 
   { name: "of another issuer", lies: { claims: { iss: "https://evil.example.net" } }, says: /"iss"/ },
   { name: "for another audience", lies: { claims: { aud: "grafana" } }, says: /"aud"/ },
   {
-    name: "for others too, without naming us",
+    name: "for several audiences without an authorized party",
     lies: { claims: { aud: ["lieutenant", "x"], azp: "x" } },
     says: /azp/,
   },
   {
     name: "that has expired",
     lies: { claims: { exp: Date.UTC(2025, 11, 31) / 1000 } },
-    says: /not valid at this time/,
+    says: /not valid at the current time/,
   },
   {
     name: "that is not valid yet",
     lies: { claims: { nbf: Date.UTC(2026, 0, 2) / 1000 } },
-    says: /not valid at this time/,
+    says: /not valid at the current time/,
   },
-  { name: "without an end", lies: { claims: { exp: undefined } }, says: /"exp"/ },
+  { name: "without an expiry", lies: { claims: { exp: undefined } }, says: /"exp"/ },
   { name: "with a wrong signature", lies: { signsWithOtherKey: true }, says: /signature/ },
   { name: "without a signature", lies: { unsignedAs: "none" }, says: /"alg"/ },
   { name: "signed with a shared secret", lies: { unsignedAs: "HS256" }, says: /"alg"/ },
   {
-    name: "that is none",
+    name: "that is not a JWT",
     lies: {
       tokenAnswer: jsonAnswer({ access_token: "access-secret", token_type: "bearer", id_token: "id-secret" }),
     },
@@ -251,26 +251,26 @@ const lies: readonly { readonly name: string; readonly lies: OidcLies; readonly 
   {
     name: "in an answer that is HTML",
     lies: { tokenAnswer: { body: "<html>access-secret" } },
-    says: /not one of OpenID/,
+    says: /not OpenID Connect/,
   },
   {
     name: "in an answer that is half JSON",
     lies: { tokenAnswer: { fields: [["Content-Type", "application/json"]], body: '{"access-secret' } },
-    says: /not one of OpenID/,
+    says: /not OpenID Connect/,
   },
   {
-    name: "in an answer that failed",
+    name: "in a failed response",
     lies: { tokenAnswer: { status: 500, body: "access-secret" } },
-    says: /it answered 500$/,
+    says: /the provider returned 500$/,
   },
   {
-    name: "in a refusal that has no words",
+    name: "in a refusal without a description",
     lies: { tokenAnswer: jsonAnswer({ error: "invalid_grant", error_description: null }, 400) },
     says: /: invalid_grant$/,
   },
 ];
 for (const { name, lies: lie, says } of lies) {
-  Deno.test(`signIn() takes no token ${name}`, async () => {
+  Deno.test(`signIn() rejects a token ${name}`, async () => {
     await using signing = new SignInWorld();
     Object.assign(signing.server.lies, lie);
     await assert.rejects(signIn(signing.options, signing.parts, { signal }), (error) => {
@@ -289,21 +289,21 @@ for (const { name, lies: lie, says } of lies) {
 const providers = [
   { name: "of another issuer", metadata: { issuer: "https://evil.example.net" }, says: /"issuer"/ },
   {
-    name: "whose page is a program",
+    name: "whose page has a program as its URL",
     metadata: { authorization_endpoint: "file:///bin/sh" },
-    says: /not https/,
+    says: /without https/,
   },
   {
-    name: "whose page is not https",
+    name: "whose page has no https",
     metadata: { authorization_endpoint: "http://example.net/" },
-    says: /not https/,
+    says: /without https/,
   },
-  { name: "that tells no page", metadata: { authorization_endpoint: undefined }, says: /not https/ },
-  { name: "whose issuer is no address", metadata: { issuer: "." }, says: /not one of OpenID Connect/ },
-  { name: "that tells no keys", metadata: { jwks_uri: undefined }, says: /jwks_uri/ },
+  { name: "without a page", metadata: { authorization_endpoint: undefined }, says: /without https/ },
+  { name: "with an invalid issuer", metadata: { issuer: "." }, says: /not OpenID Connect/ },
+  { name: "without keys", metadata: { jwks_uri: undefined }, says: /jwks_uri/ },
 ];
 for (const { name, metadata, says } of providers) {
-  Deno.test(`signIn() uses no provider ${name}`, async () => {
+  Deno.test(`signIn() rejects a provider ${name}`, async () => {
     await using signing = new SignInWorld();
     signing.server.lies.metadata = metadata;
     await assert.rejects(signIn(signing.options, signing.parts, { signal }), says);
@@ -311,7 +311,7 @@ for (const { name, metadata, says } of providers) {
   });
 }
 
-Deno.test("signIn() speaks to a provider on another machine with TLS only", async () => {
+Deno.test("signIn() uses only TLS to a provider on another machine", async () => {
   await using signing = new SignInWorld();
   const discoveryUrl = "http://idp.example.net/.well-known/openid-configuration";
   const asked = signIn({ ...signing.options, discoveryUrl }, signing.parts, { signal });
@@ -319,7 +319,7 @@ Deno.test("signIn() speaks to a provider on another machine with TLS only", asyn
   assert.deepEqual(signing.memory.network.lookups, []);
 });
 
-Deno.test("signIn() trusts the CA it is given, and knows an issuer with a slash at its end", async () => {
+Deno.test("signIn() trusts the given CA, and accepts an issuer with a trailing slash", async () => {
   await using signing = new SignInWorld();
   signing.memory.network.tls = (conn) => Promise.resolve(conn);
   signing.memory.network.names.set("idp.example.net", ["127.0.0.1"]);
@@ -334,12 +334,12 @@ Deno.test("signIn() trusts the CA it is given, and knows an issuer with a slash 
   const discoveryUrl = `${issuer}.well-known/openid-configuration`;
   const options = { ...signing.options, discoveryUrl, ca: "the CA" };
   assert.equal((await signIn(options, signing.parts, { signal })).from, "person");
-  // The browser, which knows the CA by other ways, asks for one page.
+  // The browser, which gets the CA separately, requests one page.
   assert.equal(signing.memory.network.secured.filter(({ ca }) => ca !== "the CA").length, 1);
   assert.equal((await signIn(options, signing.parts, { signal })).from, "cache");
 });
 
-Deno.test("signIn() does not ask for offline access where the provider does not know it", async () => {
+Deno.test("signIn() does not request offline access if the provider does not support it", async () => {
   await using signing = new SignInWorld();
   signing.server.lies.metadata = { scopes_supported: ["openid", "email"] };
   await signIn(signing.options, signing.parts, { signal });
@@ -347,7 +347,7 @@ Deno.test("signIn() does not ask for offline access where the provider does not 
 });
 
 for (const place of ["page", "token"] as const) {
-  Deno.test(`signIn() does without offline access where the ${place} refuses it`, async () => {
+  Deno.test(`signIn() continues without offline access if the ${place} refuses it`, async () => {
     await using signing = new SignInWorld();
     signing.server.lies.refusesOffline = place;
     assert.equal((await signIn(signing.options, signing.parts, { signal })).from, "person");
@@ -356,13 +356,13 @@ for (const place of ["page", "token"] as const) {
       "openid email profile",
     ]);
     assert.equal(new Set(signing.server.authorizations.map((query) => query.get("state"))).size, 2);
-    // One window for all.
+    // Only one browser window.
     assert.equal(signing.opened.length, 1);
     assert.match(signing.page ?? "", /^200 [^]*You are signed in as alice@example.com/);
   });
 }
 
-Deno.test("signIn() says when its port is taken, and by whom", async () => {
+Deno.test("signIn() reports that its port is in use, and by which program", async () => {
   await using first = new SignInWorld();
   const sent = withoutBrowser(first);
   const waiting = signIn(first.options, first.parts, { signal });
@@ -372,7 +372,7 @@ Deno.test("signIn() says when its port is taken, and by whom", async () => {
     assert.ok(isPosternError(error, "config"));
     assert.equal(
       error.message,
-      "Cannot wait for the sign-in: port 18000 is in use by another postern that waits for a sign-in",
+      "Cannot wait for the sign-in: port 18000 is in use by another postern process that waits for a sign-in",
     );
     assert.match(error.hint ?? "", /--device/);
     assert.equal(exitCode(error), 1);
@@ -382,7 +382,7 @@ Deno.test("signIn() says when its port is taken, and by whom", async () => {
   assert.equal((await waiting).from, "person");
 });
 
-Deno.test("signIn() knows commodore on its port", async () => {
+Deno.test("signIn() recognizes commodore on its port", async () => {
   await using signing = new SignInWorld();
   const listening = signing.memory.network.listen({ host: "127.0.0.1", port: 18000 });
   await using _commodore = new WebServer(listening, () => ({
@@ -393,7 +393,7 @@ Deno.test("signIn() knows commodore on its port", async () => {
   await assert.rejects(refused, /port 18000 is in use by commodore, which waits for a sign-in$/);
 });
 
-Deno.test("signIn() needs no IPv6, but takes no port that is free on one side only", async () => {
+Deno.test("signIn() works without IPv6, but rejects a port that is free for one family only", async () => {
   await using signing = new SignInWorld();
   using _taken = closing(signing.memory.network.listen({ host: "::1", port: 18000 }));
   const refused = assert.rejects(signIn(signing.options, signing.parts, { signal }), (error) => {
@@ -401,10 +401,10 @@ Deno.test("signIn() needs no IPv6, but takes no port that is free on one side on
     assert.equal(error.message, "Cannot wait for the sign-in: port 18000 is in use");
     return true;
   });
-  // Whoever has it does not say who it is.
+  // The owner of the port cannot be identified.
   await passTime(signing.memory.clock, refused, 200);
   await refused;
-  // The other side was given back.
+  // The port of the other family was released.
   using _free = closing(signing.memory.network.listen({ host: "127.0.0.1", port: 18000 }));
 });
 
@@ -412,14 +412,14 @@ function closing(listening: { close(): void }): Disposable {
   return { [Symbol.dispose]: () => listening.close() };
 }
 
-Deno.test("signIn() waits for a person five minutes", async () => {
+Deno.test("signIn() waits five minutes for the user", async () => {
   await using signing = new SignInWorld();
   const sent = withoutBrowser(signing);
   const asked = signIn(signing.options, signing.parts, { signal });
   const refused = assert.rejects(asked, (error) => {
     assert.ok(isPosternError(error, "timeout"));
     assert.equal(exitCode(error), 5);
-    assert.match(error.message, /nobody did within 300 s/);
+    assert.match(error.message, /no sign-in within 300 s/);
     return true;
   });
   await sent;
@@ -431,7 +431,7 @@ Deno.test("signIn() waits for a person five minutes", async () => {
   using _free = closing(signing.memory.network.listen({ host: "127.0.0.1", port: 18000 }));
 });
 
-Deno.test("signIn() ends with the reason of its signal", async () => {
+Deno.test("signIn() throws the reason of its signal", async () => {
   await using signing = new SignInWorld();
   const sent = withoutBrowser(signing);
   const stop = new AbortController();
@@ -444,12 +444,12 @@ Deno.test("signIn() ends with the reason of its signal", async () => {
   using _free = closing(signing.memory.network.listen({ host: "127.0.0.1", port: 18000 }));
 });
 
-Deno.test("signIn() of two at once asks the person once", async () => {
+Deno.test("signIn() called twice at once asks the user once", async () => {
   await using signing = new SignInWorld();
   const sent = withoutBrowser(signing);
   const both = [1, 2].map(() => signIn(signing.options, signing.parts, { signal }));
   const address = await sent;
-  // What is hashed is done beside this thread: the other one may not have come to the lock yet.
+  // Hashing runs on another thread, so the second call may not have reached the lock yet.
   await untilSaid(signing, "another postern");
   await signing.comeBack(address);
   const done = Promise.all(both);
@@ -458,18 +458,21 @@ Deno.test("signIn() of two at once asks the person once", async () => {
   assert.equal(one?.idToken, two?.idToken);
   assert.deepEqual([one?.from, two?.from].sort(), ["cache", "person"]);
   assert.equal(signing.opened.length, 1);
-  assert.equal(signing.said.match(/another postern is signing in at \S+ now: waiting for it\n/g)?.length, 1);
+  assert.equal(
+    signing.said.match(/waiting for another postern process that is signing in at \S+\n/g)?.length,
+    1,
+  );
 });
 
-Deno.test("signIn() is not kept from its token by a disk that takes none", async () => {
+Deno.test("signIn() returns the token although the disk cannot be written", async () => {
   await using signing = new SignInWorld();
   const full = () => Promise.reject(new PosternError("config", "Cannot write: the disk is full"));
   Object.assign(signing.memory.files, { replace: full, privateDirectory: full });
-  // The browser's log lies there as well: the person opens the address.
+  // The browser's log cannot be written either, so the user opens the URL.
   signing.parts.world.files.replace = full;
   const asked = signIn(signing.options, signing.parts, { signal });
   const address = await shown(signing);
-  assert.match(signing.said, /no browser could be started \(Cannot write: the disk is full\)/);
+  assert.match(signing.said, /cannot start a browser \(Cannot write: the disk is full\)/);
   await signing.comeBack(address);
   assert.equal((await asked).from, "person");
   const events = signing.log.lines.map(({ event }) => event);
@@ -484,11 +487,11 @@ async function untilSaid(signing: SignInWorld, text: string): Promise<void> {
 }
 
 async function shown(signing: SignInWorld): Promise<string> {
-  await untilSaid(signing, "no browser");
+  await untilSaid(signing, "start a browser");
   return /^http.*$/m.exec(signing.said)?.[0] ?? "";
 }
 
-Deno.test("withSignIn() signs in again once when the token is not taken", async () => {
+Deno.test("withSignIn() signs in again once when the token is rejected", async () => {
   await using signing = new SignInWorld();
   const { idToken: stale } = await signIn(signing.options, signing.parts, { signal });
   const tried: string[] = [];
@@ -501,7 +504,7 @@ Deno.test("withSignIn() signs in again once when the token is not taken", async 
   assert.deepEqual(tried, ["cache", "refresh"]);
 });
 
-Deno.test("withSignIn() tries twice at most, and a token of a person only once", async () => {
+Deno.test("withSignIn() tries at most twice, and a token from a new sign-in only once", async () => {
   await using signing = new SignInWorld();
   const refusal = new TokenRefusal("Cannot read the clusters: Unauthorized");
   const tried: string[] = [];
@@ -523,7 +526,7 @@ const others = [
   new PosternError("auth", 'Cannot trust "api.syn.example.com": its certificate is not valid at this time'),
 ];
 for (const failure of others) {
-  Deno.test(`withSignIn() passes on what no sign-in helps against: ${failure.code}`, async () => {
+  Deno.test(`withSignIn() throws failures that a sign-in cannot fix: ${failure.code}`, async () => {
     await using signing = new SignInWorld();
     await signIn(signing.options, signing.parts, { signal });
     const { asked } = signing.server;
@@ -533,7 +536,7 @@ for (const failure of others) {
   });
 }
 
-Deno.test("signOut() forgets the tokens here also when the provider cannot be told", async () => {
+Deno.test("signOut() removes the local tokens even if the provider is unreachable", async () => {
   await using signing = new SignInWorld();
   await signIn(signing.options, signing.parts, { signal });
   signing.memory.network.faults.set("127.0.0.1", new PosternError("unreachable", "Cannot reach 127.0.0.1"));
@@ -543,7 +546,7 @@ Deno.test("signOut() forgets the tokens here also when the provider cannot be to
   assertDiscreet(signing);
 });
 
-Deno.test("signOut() waits for whoever renews the tokens, and not long for a person who signs in", async () => {
+Deno.test("signOut() waits for a concurrent renewal, but not long for a sign-in", async () => {
   await using signing = new SignInWorld();
   const { clock, files } = signing.memory;
   const { idToken } = await signIn(signing.options, signing.parts, { signal });
@@ -566,7 +569,7 @@ Deno.test("signOut() waits for whoever renews the tokens, and not long for a per
   assert.deepEqual(await files.list("/cache/tokens"), []);
 });
 
-Deno.test("signOut() of a provider that forgets nothing", async () => {
+Deno.test("signOut() at a provider without revocation", async () => {
   await using signing = new SignInWorld();
   signing.server.lies.metadata = { revocation_endpoint: undefined };
   await signIn(signing.options, signing.parts, { signal });
@@ -579,7 +582,7 @@ Deno.test("signOut() of a provider that forgets nothing", async () => {
   });
 });
 
-Deno.test("signOut() forgets the tokens of one API", async () => {
+Deno.test("signOut() removes the tokens of one API", async () => {
   await using signing = new SignInWorld();
   await signIn(signing.options, signing.parts, { signal });
   const other = { ...signing.options, apiUrl: "https://other.example.com" };

@@ -20,7 +20,7 @@ async function stored(): Promise<
   return { world, log, cache, path: `/cache/tokens/${name}` };
 }
 
-Deno.test("TokenCache gives back what it was given, to nobody else", async () => {
+Deno.test("TokenCache returns stored tokens only for their key", async () => {
   const { cache } = await stored();
   assert.deepEqual(await cache.read(key), { idToken: "id-secret", refreshToken: "refresh-secret" });
   for (const other of [{ clientId: "x" }, { issuer: "https://x" }, { apiUrl: "https://x" }]) {
@@ -37,9 +37,9 @@ const faults: readonly {
   readonly mode?: number;
   readonly reason?: string;
 }[] = [
-  { name: "that others may read", change: (text) => text, mode: 0o644 },
-  { name: "that others may write", change: (text) => text, mode: 0o620 },
-  { name: "that is cut", change: (text) => text.slice(0, -20), reason: "it is damaged" },
+  { name: "that other users may read", change: (text) => text, mode: 0o644 },
+  { name: "that other users may write", change: (text) => text, mode: 0o620 },
+  { name: "that is truncated", change: (text) => text.slice(0, -20), reason: "it is damaged" },
   { name: "that is empty", change: () => "" },
   {
     name: "of a newer version",
@@ -47,16 +47,16 @@ const faults: readonly {
     reason: "a newer postern has written it",
   },
   {
-    name: "of no version",
+    name: "without a version",
     change: (text) => text.replace('"version": 1', '"version": "1"'),
     reason: "it is damaged",
   },
   { name: "of another key", change: (text) => text.replace("lieutenant", "grafana") },
   { name: "that is a list", change: () => "[1]" },
-  { name: "that is far too large", change: (text) => text + " ".repeat(300_000) },
+  { name: "that is too large", change: (text) => text + " ".repeat(300_000) },
 ];
 for (const { name, change, mode, reason } of faults) {
-  Deno.test(`TokenCache uses no file ${name}`, async () => {
+  Deno.test(`TokenCache ignores a file ${name}`, async () => {
     const { world, log, cache, path } = await stored();
     world.files.put(path, change(await world.files.readText(path)), mode);
     assert.equal(await cache.read(key), undefined);
@@ -66,7 +66,7 @@ for (const { name, change, mode, reason } of faults) {
   });
 }
 
-Deno.test("TokenCache locks each sign-in by itself", async () => {
+Deno.test("TokenCache locks each sign-in separately", async () => {
   const { cache } = await stored();
   const lock = await cache.lock(key);
   assert.equal(await cache.lock(key), undefined);
@@ -87,7 +87,7 @@ for (const [url, is] of urls) {
   Deno.test(`keyUrl() writes ${url} as ${is}`, () => assert.equal(keyUrl(url), is));
 }
 
-Deno.test("keyUrl() takes web addresses only", () => {
+Deno.test("keyUrl() accepts only web addresses", () => {
   for (const url of ["", "api.example.net", "file:///x"]) {
     assert.throws(() => keyUrl(url), (error) => isPosternError(error, "config"));
   }
@@ -95,16 +95,16 @@ Deno.test("keyUrl() takes web addresses only", () => {
 
 const commodore = [
   {
-    name: "the whole answer",
+    name: "the whole response",
     entry: (token: string) => ({ access_token: "a", id_token: token, refresh_token: "r" }),
   },
-  { name: "the id_token alone, as older versions do", entry: (token: string) => token },
+  { name: "only the id_token, as in older versions", entry: (token: string) => token },
 ];
 for (const { name, entry } of commodore) {
   for (
     const [variable, path] of [["", "/home/me/.cache"], ["/xdg", "/xdg"], ["relative", "/home/me/.cache"]]
   ) {
-    Deno.test(`signIn() takes what commodore stored below "${variable}": ${name}`, async () => {
+    Deno.test(`signIn() uses commodore's token below "${variable}": ${name}`, async () => {
       await using signing = new SignInWorld({ env: variable ? { XDG_CACHE_HOME: variable } : {} });
       const token = await signing.server.idToken();
       const content = { "https://other.example.com": "x.y.z", "https://api.syn.example.com": entry(token) };
@@ -116,7 +116,7 @@ for (const { name, entry } of commodore) {
   }
 }
 
-Deno.test("signIn() takes what commodore stored beside an API that was written without its scheme", async () => {
+Deno.test("signIn() finds commodore's token next to an API without a scheme", async () => {
   await using signing = new SignInWorld();
   const token = await signing.server.idToken();
   const content = { "api.example.net:8443": "x.y.z", "https://api.syn.example.com": token };
@@ -127,7 +127,7 @@ Deno.test("signIn() takes what commodore stored beside an API that was written w
   );
 });
 
-Deno.test("signIn() renews with the refresh token that commodore stored, and keeps the result as ours", async () => {
+Deno.test("signIn() renews with commodore's refresh token, and stores the result", async () => {
   await using signing = new SignInWorld();
   const id_token = await signing.server.idToken({ exp: 1 });
   signing.server.refreshTokens.add("theirs");
@@ -148,14 +148,14 @@ const foreign: readonly {
   { name: "of another provider", claims: { iss: "https://evil.example.net" } },
   { name: "for another client", claims: { aud: "grafana" } },
   { name: "that has expired", claims: { exp: 1 } },
-  { name: "without an end", claims: { exp: "never" } },
-  { name: "in a file that others may write", mode: 0o666 },
+  { name: "without an expiry", claims: { exp: "never" } },
+  { name: "in a file that other users may write", mode: 0o666 },
   { name: "in a file that is not JSON", text: '{"id-secret' },
-  { name: "in a file of another form", text: '["id-secret"]' },
-  { name: "that is none", text: '{"https://api.syn.example.com":{"id_token":"id-secret"}}' },
+  { name: "in a file with another structure", text: '["id-secret"]' },
+  { name: "that is not a JWT", text: '{"https://api.syn.example.com":{"id_token":"id-secret"}}' },
 ];
 for (const { name, claims = {}, text, mode = 0o644 } of foreign) {
-  Deno.test(`signIn() takes no token of commodore ${name}`, async () => {
+  Deno.test(`signIn() rejects commodore's token ${name}`, async () => {
     await using signing = new SignInWorld();
     const content = text ??
       JSON.stringify({ "https://api.syn.example.com": await signing.server.idToken(claims) });
@@ -165,7 +165,7 @@ for (const { name, claims = {}, text, mode = 0o644 } of foreign) {
   });
 }
 
-Deno.test("givenToken() reads a token from a file or from the standard input", async () => {
+Deno.test("givenToken() reads a token from a file or standard input", async () => {
   await using signing = new SignInWorld();
   const token = await signing.server.idToken();
   signing.memory.files.put("/token", `${token}\n`);
@@ -174,7 +174,7 @@ Deno.test("givenToken() reads a token from a file or from the standard input", a
   assert.equal(await givenToken("input", { ...signing.world, terminal }), token);
 });
 
-Deno.test("givenToken() takes a token that is no JWT as it is", async () => {
+Deno.test("givenToken() accepts a token that is not a JWT", async () => {
   const world = new MemoryWorld({ files: { "/token": "sha256~abc_DEF-1" } });
   assert.equal(await givenToken({ file: "/token" }, world), "sha256~abc_DEF-1");
 });
@@ -182,27 +182,27 @@ Deno.test("givenToken() takes a token that is no JWT as it is", async () => {
 const unusable = [
   { name: "nothing", text: "\n", code: "config" },
   { name: "two words", text: "Bearer id-secret", code: "config" },
-  { name: "a whole answer", text: '{"id_token":"id-secret"}', code: "config" },
+  { name: "a whole response", text: '{"id_token":"id-secret"}', code: "config" },
   { name: "a line that would become a header", text: "id-secret\r\nX-Evil: 1", code: "config" },
 ] as const;
 for (const { name, text, code } of unusable) {
-  Deno.test(`givenToken() refuses ${name}, and does not show it`, async () => {
+  Deno.test(`givenToken() refuses ${name} without showing it`, async () => {
     const world = new MemoryWorld({ files: { "/token": text } });
     await assert.rejects(givenToken({ file: "/token" }, world), (error) => {
       assert.ok(isPosternError(error, code));
-      assert.match(error.message, /^Cannot use the token from "\/token": it holds /);
+      assert.match(error.message, /^Cannot use the token from "\/token": it is /);
       assert.doesNotMatch(Deno.inspect(error), /secret/);
       return true;
     });
   });
 }
 
-Deno.test("givenToken() says when a token has expired", async () => {
+Deno.test("givenToken() reports an expired token", async () => {
   await using signing = new SignInWorld();
   signing.memory.files.put("/token", await signing.server.idToken({ exp: Date.UTC(2025, 11, 31) / 1000 }));
   await assert.rejects(givenToken({ file: "/token" }, signing.world), (error) => {
     assert.ok(isPosternError(error, "auth"));
-    assert.equal(error.message, 'Cannot use the token from "/token": expired 2025-12-31T00:00:00.000Z');
+    assert.equal(error.message, 'Cannot use the token from "/token": it expired 2025-12-31T00:00:00.000Z');
     return true;
   });
 });

@@ -1,9 +1,10 @@
-// grpctalk is both ends of a small gRPC service, as a catalogue of OLM is one: a unary call, and a stream that is held.
+// grpctalk is client and server of a small gRPC service like an OLM catalogue: a unary call, and an open
+// stream.
 //
-//	grpctalk serve PORT                   a server on loopback, without TLS; it answers each word with the same word
-//	grpctalk socks5 DOOR HOST:PORT        a client through a SOCKS5 proxy, which gets the name as it is: prints "unary
-//	                                      ok", holds a stream on which it says a word every 50 ms ("stream begun"), and
-//	                                      ends it when its input ends ("stream ok, N words")
+//	grpctalk serve PORT                   a server on loopback without TLS that returns each word
+//	grpctalk socks5 PROXY HOST:PORT       a client through a SOCKS5 proxy, which resolves the name: prints "unary
+//	                                      ok", opens a stream and sends a word every 50 ms ("stream begun"), and
+//	                                      closes it when stdin ends ("stream ok, N words")
 package main
 
 import (
@@ -42,7 +43,7 @@ func run(args []string) error {
 	case len(args) == 3 && args[0] == "socks5":
 		return talk(args[1], args[2])
 	}
-	return errors.New("usage: grpctalk serve PORT | socks5 DOOR HOST:PORT")
+	return errors.New("usage: grpctalk serve PORT | socks5 PROXY HOST:PORT")
 }
 
 func serve(port string) error {
@@ -79,8 +80,8 @@ func serve(port string) error {
 	return server.Serve(listener)
 }
 
-func talk(door, target string) error {
-	socks, err := proxy.SOCKS5("tcp", door, nil, proxy.Direct)
+func talk(server, target string) error {
+	socks, err := proxy.SOCKS5("tcp", server, nil, proxy.Direct)
 	if err != nil {
 		return err
 	}

@@ -1,13 +1,13 @@
-// konnload measures a Konnectivity server and its agent with upstream's own client library, which is the same for
-// whichever server and agent are measured. One line of JSON on stdout per run.
+// konnload measures a Konnectivity server and its agent with upstream's client library, which works with
+// every implementation. Each run prints one line of JSON to stdout.
 //
 //	konnload bulk  WAY -target ADDR [-mb 200] [-up]             MB/s of one connection
-//	konnload rate  WAY -target ADDR [-n 1000] [-c 32] [-warm 0] small exchanges: per second, and how long one took
+//	konnload rate  WAY -target ADDR [-n 1000] [-c 32] [-warm 0] small exchanges: per second, and the time of one
 //	konnload idle  WAY -target ADDR -pids PID,PID [-n 2000]     resident memory of each process for an open connection
-//	konnload stall WAY -target ADDR [-n 100]                    exchanges beside a connection that nobody reads
+//	konnload stall WAY -target ADDR [-n 100]                    exchanges next to a stalled connection
 //
-// WAY is -mode grpc or http-connect, and -server HOST:PORT with -ca, -cert and -key, or -uds PATH. The target is the
-// origin of loadgen.
+// WAY is -mode grpc or http-connect, and -server HOST:PORT with -ca, -cert and -key, or -uds PATH. The target
+// is the origin of loadgen.
 package main
 
 import (
@@ -42,18 +42,18 @@ func main() {
 	flags := flag.NewFlagSet(mode, flag.ExitOnError)
 	flags.StringVar(&s.way.mode, "mode", "grpc", "grpc or http-connect")
 	flags.StringVar(&s.way.server, "server", "", "host and port of the frontend")
-	flags.StringVar(&s.way.socket, "uds", "", "or its socket")
+	flags.StringVar(&s.way.socket, "uds", "", "unix socket of the frontend, instead of -server")
 	flags.StringVar(&s.way.ca, "ca", "", "the CA of the frontend")
-	flags.StringVar(&s.way.cert, "cert", "", "our certificate")
-	flags.StringVar(&s.way.key, "key", "", "its key")
+	flags.StringVar(&s.way.cert, "cert", "", "client certificate")
+	flags.StringVar(&s.way.key, "key", "", "key of the client certificate")
 	flags.StringVar(&s.target, "target", "", "the origin")
-	flags.StringVar(&s.pids, "pids", "", "idle: the processes, with commas between")
+	flags.StringVar(&s.pids, "pids", "", "idle: process ids, separated by commas")
 	flags.Int64Var(&s.megabytes, "mb", 200, "bulk: MB")
 	flags.BoolVar(&s.up, "up", false, "bulk: send instead of receive")
-	flags.IntVar(&s.count, "n", map[string]int{"rate": 1000, "idle": 2000, "stall": 100}[mode], "how many")
-	flags.IntVar(&s.atOnce, "c", 32, "rate: how many at once")
+	flags.IntVar(&s.count, "n", map[string]int{"rate": 1000, "idle": 2000, "stall": 100}[mode], "number of exchanges or connections")
+	flags.IntVar(&s.atOnce, "c", 32, "rate: exchanges at once")
 	flags.IntVar(&s.warm, "warm", 0, "rate: exchanges before measuring")
-	flags.DurationVar(&s.rest, "rest", 2*time.Second, "idle: how long to wait before memory is read")
+	flags.DurationVar(&s.rest, "rest", 2*time.Second, "idle: how long to wait before reading memory")
 	if err := flags.Parse(os.Args[2:]); err != nil {
 		fail(err)
 	}
@@ -119,7 +119,7 @@ func stall(s settings) (map[string]any, error) {
 	if _, err := unread.Read(make([]byte, 1000)); err != nil {
 		return nil, err
 	}
-	// Until all that is on its way stands still.
+	// Wait until all buffers are full.
 	time.Sleep(time.Second)
 	s.atOnce = 1
 	start := time.Now()
@@ -140,7 +140,8 @@ func summary(took []float64, broken int64, elapsed time.Duration) (map[string]an
 	}, nil
 }
 
-// exchanges opens a connection, exchanges 64 bytes and closes, over and over; how long each took, in ms.
+// exchanges repeatedly opens a connection, exchanges 64 bytes and closes it; it returns the time of each in
+// ms.
 func exchanges(s settings, count int) (took []float64, broken int64) {
 	var left, failed atomic.Int64
 	left.Store(int64(count))
@@ -173,7 +174,7 @@ func exchange(s settings) error {
 	return echo(conn)
 }
 
-// idle holds connections open and tells what each costs every process.
+// idle keeps connections open and reports each process's memory per connection.
 func idle(s settings) (map[string]any, error) {
 	pids := strings.Split(s.pids, ",")
 	before := make([]int, len(pids))

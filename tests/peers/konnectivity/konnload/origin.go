@@ -10,11 +10,11 @@ import (
 	"strings"
 )
 
-// What the origin of loadgen is asked: one letter, then its parameter.
+// Requests to loadgen's origin: one letter, then its parameter.
 const (
-	askEcho     = 'e' // 64 bytes follow and come back
-	askDownload = 'd' // a u64 follows: so many bytes come
-	askUpload   = 'u' // a u64 and so many bytes follow: one byte comes
+	askEcho     = 'e' // 64 bytes follow; the origin returns them
+	askDownload = 'd' // a u64 follows; the origin sends that many bytes
+	askUpload   = 'u' // a u64 and that many bytes follow; the origin sends one byte
 )
 
 func echo(conn net.Conn) error {
@@ -42,7 +42,7 @@ func upload(conn net.Conn, size int64) error {
 	if _, err := conn.Write(sized(askUpload, size)); err != nil {
 		return err
 	}
-	// As much at once as a usual copy has: the library makes one packet of each write.
+	// The buffer size of io.Copy: the library sends one packet for each write.
 	piece := make([]byte, 32*1024)
 	for left := size; left > 0; {
 		sent, err := conn.Write(piece[:min(int64(len(piece)), left)])

@@ -17,7 +17,7 @@ import (
 	"sigs.k8s.io/apiserver-network-proxy/konnectivity-client/pkg/client"
 )
 
-// way is how a frontend is reached.
+// way holds the options for connecting to a frontend.
 type way struct {
 	mode, server, socket string
 	ca, cert, key        string
@@ -61,7 +61,7 @@ func (w *way) dial(target string) (net.Conn, error) {
 	} else {
 		options[0] = grpc.WithTransportCredentials(credentials.NewTLS(w.tls))
 	}
-	// A connection of its own for each tunnel: that is all the library has.
+	// The library supports only one connection for each tunnel.
 	tunnel, err := client.CreateSingleUseGrpcTunnelWithContext(context.Background(), context.Background(), address, options...)
 	if err != nil {
 		return nil, err
@@ -80,7 +80,7 @@ func (w *way) connect(target string) (net.Conn, error) {
 		conn.Close()
 		return nil, err
 	}
-	// The origin speaks only when it is asked, so nothing else waits in the reader.
+	// The origin sends only answers, so the reader has no other bytes.
 	response, err := http.ReadResponse(bufio.NewReader(conn), nil)
 	if err == nil && response.StatusCode != http.StatusOK {
 		err = fmt.Errorf("CONNECT: %s", response.Status)

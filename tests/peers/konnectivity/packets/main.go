@@ -1,6 +1,6 @@
-// konn-packets reads and writes packets with the code that protoc made for Konnectivity's own programs. A line of
-// hexadecimal digits is answered by the packet as JSON, by its bytes as they would be written again, and by what of it
-// is unknown; a line of JSON by the bytes of that packet. What cannot be read is answered by an error.
+// konn-packets reads and writes packets with Konnectivity's own protobuf code. It answers a line of
+// hexadecimal digits with the packet as JSON, its bytes encoded again, and its unknown fields. It answers a
+// line of JSON with the bytes of that packet, and invalid input with an error.
 package main
 
 import (

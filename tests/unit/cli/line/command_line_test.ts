@@ -68,7 +68,7 @@ const failures: readonly { args: string[]; code: number; err: string }[] = [
     args: ["--log-level", "loud"],
     code: 2,
     err:
-      `${globals}--log-level: Expected one of "debug", "info", "warn", and "error", but got "loud"\npostern: hint: see postern --help\n`,
+      `${globals}--log-level must be debug, info, warn or error, not "loud"\npostern: hint: see postern --help\n`,
   },
   {
     args: ["--nonsense"],
@@ -86,7 +86,7 @@ const failures: readonly { args: string[]; code: number; err: string }[] = [
     args: ["--log-level", "loud", "wait"],
     code: 2,
     err:
-      'postern: error: Cannot run "postern wait": --log-level: Expected one of "debug", "info", "warn", and "error", but got "loud"\n' +
+      'postern: error: Cannot run "postern wait": --log-level must be debug, info, warn or error, not "loud"\n' +
       "postern: hint: see postern wait --help\n",
   },
   {

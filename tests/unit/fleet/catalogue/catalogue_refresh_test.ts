@@ -15,7 +15,7 @@ const cluster = (id: string) => ({
   dynamicFacts: { openshiftBaseDomain: `${id}.example.net` },
 });
 
-/** A door whose catalogue was fetched at its start, with somebody signed in. */
+/** An instance whose catalogue was fetched at its start, with a signed-in user. */
 async function worldWith(refresh: string): Promise<UpdateWorld> {
   const config = `listen: { mixed: 127.0.0.1:1 }\ncatalogues:\n` +
     `  - { lieutenant: "http://127.0.0.1:8080", refresh: ${refresh} }\n`;
@@ -26,7 +26,7 @@ async function worldWith(refresh: string): Promise<UpdateWorld> {
   return update;
 }
 
-/** Lets so much time pass, in steps in which everything may settle. */
+/** Advances the clock in small steps, so that pending work can settle. */
 async function pass(update: UpdateWorld, ms: number): Promise<void> {
   const { clock } = update.signIn.memory;
   await passTime(clock, new Promise((resolve) => clock.after(ms, () => resolve(undefined))), ms / 4);
@@ -34,18 +34,18 @@ async function pass(update: UpdateWorld, ms: number): Promise<void> {
 }
 
 /**
- * Waits for what comes of a time that has passed. What is hashed and signed on the way takes a time of its own, in
- * which no deadline must pass: so the clock goes on by milliseconds only.
+ * Waits for an effect of the time that has passed. Hashing and signing take real time, during which no
+ * deadline may pass, so the clock advances by single milliseconds.
  */
 async function until(update: UpdateWorld, isSo: () => boolean): Promise<void> {
-  await eventually("what was to come of it", async () => {
+  await eventually("the expected effect", async () => {
     if (isSo()) return true;
     await update.signIn.memory.clock.advance(1);
     return isSo();
   });
 }
 
-Deno.test("runDoor() fetches a catalogue anew as often as it is told, and asks nobody", async () => {
+Deno.test("runInstance() refreshes a catalogue at its interval without asking the user", async () => {
   await using update = await worldWith("1h");
   const { memory, opened } = update.signIn;
   const instance = await startInstance(memory);
@@ -67,13 +67,13 @@ Deno.test("runDoor() fetches a catalogue anew as often as it is told, and asks n
   await pass(update, hour);
   await until(update, () => refreshed() === 2);
   assert.equal(asked(), 3);
-  assert.equal(opened.length, 1, "only the sign-in of the beginning");
+  assert.equal(opened.length, 1, "only the initial sign-in");
   memory.kill("SIGTERM");
   await instance.ended;
   assert.equal(memory.clock.waiting, 0);
 });
 
-Deno.test("runDoor() goes on with what it has where a catalogue cannot be fetched anew, and tries again", async () => {
+Deno.test("runInstance() keeps its catalogue if a refresh fails, and retries", async () => {
   await using update = await worldWith("1h");
   const { memory } = update.signIn;
   const instance = await startInstance(memory);
@@ -98,7 +98,7 @@ Deno.test("runDoor() goes on with what it has where a catalogue cannot be fetche
   await instance.ended;
 });
 
-Deno.test("runDoor() fetches a catalogue anew after the clock was wrong for a while", async () => {
+Deno.test("runInstance() refreshes a catalogue after the clock was wrong for a while", async () => {
   await using update = await worldWith("1h");
   const { memory } = update.signIn;
   const instance = await startInstance(memory);
@@ -116,7 +116,7 @@ Deno.test("runDoor() fetches a catalogue anew after the clock was wrong for a wh
   await instance.ended;
 });
 
-Deno.test("runDoor() takes up a catalogue that somebody has fetched who could not tell it", async () => {
+Deno.test("runInstance() loads a catalogue that another process fetched without notifying it", async () => {
   await using update = await worldWith("1h");
   const { memory } = update.signIn;
   const instance = await startInstance(memory);
@@ -146,21 +146,21 @@ const refusals: {
   readonly says: RegExp;
 }[] = [
   {
-    name: "gives no clusters any more",
+    name: "returns no clusters any more",
     cause: ({ lieutenant }) => void (lieutenant.clusters = []),
-    says: /gives no clusters, and 1 are stored/,
+    says: /returns no clusters, but 1 are stored/,
   },
   {
-    name: "takes no token, where only a person could sign in again",
+    name: "rejects the token, so that only the user could sign in again",
     cause: ({ lieutenant, signIn: { server } }) => {
       lieutenant.refuses = () => true;
       server.refreshTokens.clear();
     },
-    says: /without asking a person/,
+    says: /the sign-in needs a user at a terminal/,
   },
 ];
 for (const { name, cause, says } of refusals) {
-  Deno.test(`runDoor() keeps its routes and opens no browser beside an API that ${name}`, async () => {
+  Deno.test(`runInstance() keeps its routes and opens no browser if the API ${name}`, async () => {
     await using update = await worldWith("1h");
     const { memory, opened } = update.signIn;
     const instance = await startInstance(memory);
@@ -170,7 +170,7 @@ for (const { name, cause, says } of refusals) {
     const told = () => instance.lines.filter(({ event }) => event === "catalogue.not_refreshed");
     await until(update, () => told().length > 0);
     assert.match(JSON.stringify(told()), says);
-    assert.equal(opened.length, 1, "only the sign-in of the beginning");
+    assert.equal(opened.length, 1, "only the initial sign-in");
     const client = await connectInstance(memory, "default", { signal });
     const { because } = await client.explain({ host: "c-a.example.net", port: 443 }, { signal });
     assert.match(because, /cluster c-a/);
@@ -179,7 +179,7 @@ for (const { name, cause, says } of refusals) {
   });
 }
 
-Deno.test("runDoor() fetches nothing unless it is told", async () => {
+Deno.test("runInstance() fetches nothing without an interval", async () => {
   await using update = await worldWith("off");
   const { memory } = update.signIn;
   const instance = await startInstance(memory);

@@ -33,7 +33,7 @@ async function stored({ world }: UpdateWorld) {
   return (await (await catalogueStore(world)).read()).catalogues;
 }
 
-Deno.test("updateCatalogues() signs in once, stores what it fetched, and says what has changed", async () => {
+Deno.test("updateCatalogues() signs in once, stores the catalogue and reports changes", async () => {
   await using update = worldWith();
   const first = only(await update.update());
   assert.deepEqual([first.isNew, first.clusters, first.source], [true, 2, `${lieutenant}/`]);
@@ -50,14 +50,14 @@ Deno.test("updateCatalogues() signs in once, stores what it fetched, and says wh
   assert.deepEqual(routes.moved.map(({ pattern, jumphost, was }) => [pattern, jumphost, was]), [
     ["c-b.example.net", "jump2", "jump1"],
   ]);
-  assert.equal(update.signIn.opened.length, 1, "the second update within a minute signs nobody in");
+  assert.equal(update.signIn.opened.length, 1, "the second update within a minute needs no sign-in");
   assert.deepEqual((await stored(update)).map(({ name, clusters }) => [name, clusters.length]), [[
     "main",
     2,
   ]]);
 });
 
-Deno.test("updateCatalogues() takes the address from the environment where the file names none", async () => {
+Deno.test("updateCatalogues() uses the URL in the environment if the configuration names none", async () => {
   for (const name of ["LIEUTENANT_URL", "COMMODORE_API_URL"]) {
     await using update = worldWith("", { [name]: lieutenant });
     assert.equal(only(await update.update()).name, "main");
@@ -70,7 +70,7 @@ Deno.test("updateCatalogues() takes the address from the environment where the f
   });
 });
 
-Deno.test("updateCatalogues() has running doors take up what is new, and no others know of it", async () => {
+Deno.test("updateCatalogues() makes running instances reload, and no others", async () => {
   await using update = worldWith(`${config}routes: [{ to: x.example, via: reject }]\n`);
   const running = await startInstance(update.signIn.memory);
   update.signIn.memory.files.put("/run/me/default.lock", "");
@@ -89,11 +89,11 @@ Deno.test("updateCatalogues() has running doors take up what is new, and no othe
   await running.ended;
 });
 
-Deno.test("updateCatalogues() tells of a door that cannot take it up, and has stored it all the same", async () => {
+Deno.test("updateCatalogues() stores the catalogue and reports an instance that cannot reload it", async () => {
   await using update = worldWith(`${config}default: reject\n`);
   const running = await startInstance(update.signIn.memory);
   update.signIn.memory.files.put("/run/me/default.lock", "");
-  // The file that the door reads is broken; this update was told of another one.
+  // The configuration of the instance is broken; this update used another one.
   await update.world.files.replace("/other.yaml", config);
   await update.world.files.replace(path, "routes: 5\n");
   const { instances: [instance] } = await update.update({}, { config: "/other.yaml" });
@@ -104,13 +104,13 @@ Deno.test("updateCatalogues() tells of a door that cannot take it up, and has st
   await running.ended;
 });
 
-Deno.test("updateCatalogues() changes nothing in a dry run", async () => {
+Deno.test("updateCatalogues() stores nothing in a dry run", async () => {
   await using update = worldWith();
   assert.equal(only(await update.update({ isDryRun: true })).clusters, 2);
   assert.deepEqual(await stored(update), []);
 });
 
-Deno.test("updateCatalogues() leaves alone what is fresh enough", async () => {
+Deno.test("updateCatalogues() skips a recent catalogue", async () => {
   await using update = worldWith();
   await update.update();
   const asked = update.lieutenant.tokens.length;
@@ -121,7 +121,7 @@ Deno.test("updateCatalogues() leaves alone what is fresh enough", async () => {
   assert.equal(only(await update.update({ ifOlderThan: 60_000 })).fetched, "2026-01-01T00:01:01.000Z");
 });
 
-Deno.test("updateCatalogues() takes what was stored with a wrong clock for old", async () => {
+Deno.test("updateCatalogues() refreshes a catalogue that was stored under a wrong clock", async () => {
   await using update = worldWith();
   await update.update();
   const { clock } = update.signIn.memory;
@@ -132,23 +132,23 @@ Deno.test("updateCatalogues() takes what was stored with a wrong clock for old",
 });
 
 const empties = [
-  { name: "no cluster", clusters: [], says: /: http:\S+ gives no clusters, and 2 are stored$/ },
+  { name: "no cluster", clusters: [], says: /: http:\S+ returns no clusters, but 2 are stored$/ },
   {
-    name: "only clusters that ask not to be listed",
+    name: "only clusters with kharonIgnore",
     clusters: [{ id: "c-a", facts: { kharonIgnore: "true" } }],
-    says: /gives no clusters besides 1 with kharonIgnore, and 2 are stored$/,
+    says: /returns no clusters except 1 with kharonIgnore, but 2 are stored$/,
   },
   {
-    name: "nothing that is a cluster",
+    name: "no valid cluster",
     clusters: [[], 5],
-    says: /gives no clusters, and 2 are stored: cluster number 1 is left out: it is not an object$/,
+    says: /returns no clusters, but 2 are stored: cluster number 1 is left out: it is not an object$/,
   },
 ];
 for (const { name, clusters, says } of empties) {
-  Deno.test(`updateCatalogues() takes ${name} for true only where it is told to`, async () => {
+  Deno.test(`updateCatalogues() accepts ${name} only with allowsEmpty`, async () => {
     await using update = worldWith();
     update.lieutenant.clusters = clusters;
-    assert.equal(only(await update.update()).clusters, 0, "where nothing is stored there is nothing to lose");
+    assert.equal(only(await update.update()).clusters, 0, "an empty store has nothing to lose");
     update.lieutenant.clusters = [cluster("c-a", "jump1"), cluster("c-b", "jump1")];
     await update.update();
     update.lieutenant.clusters = clusters;
@@ -156,7 +156,7 @@ for (const { name, clusters, says } of empties) {
       const { catalogues: [failed], instances } = await update.update({ isDryRun });
       assert.ok(failed && "error" in failed && failed.error.code === "protocol");
       assert.match(failed.error.message, says);
-      assert.match(failed.error.hint ?? "", /--allow-empty; the catalogue of 0s ago is kept$/);
+      assert.match(failed.error.hint ?? "", /--allow-empty; postern keeps the catalogue of 0s ago$/);
       assert.deepEqual(instances, []);
     }
     assert.equal((await stored(update))[0]?.clusters.length, 2);
@@ -164,13 +164,13 @@ for (const { name, clusters, says } of empties) {
   });
 }
 
-Deno.test("updateCatalogues() says when a catalogue comes from elsewhere than before", async () => {
+Deno.test("updateCatalogues() reports a changed source", async () => {
   await using update = worldWith("", { LIEUTENANT_URL: lieutenant });
   assert.deepEqual(only(await update.update()).notes, []);
   const other = `catalogues:\n  - { lieutenant: "http://localhost:8080" }\n`;
   update.signIn.memory.files.put(path, other);
   const { notes } = only(await update.update());
-  assert.deepEqual(notes, [`catalogue main: it was of ${lieutenant}/ before`]);
+  assert.deepEqual(notes, [`catalogue main: its source was ${lieutenant}/ before`]);
 });
 
 const failures = [
@@ -179,16 +179,16 @@ const failures = [
     answer: { status: 503, body: JSON.stringify({ reason: "no" }) },
     code: "unreachable",
   },
-  { name: "that answers a web page", answer: { body: "<html>" }, code: "protocol" },
-  { name: "that answers no list", answer: { body: '{"clusters":5}' }, code: "protocol" },
+  { name: "that returns a web page", answer: { body: "<html>" }, code: "protocol" },
+  { name: "that returns no list", answer: { body: '{"clusters":5}' }, code: "protocol" },
 ] as const;
 for (const { name, answer, code } of failures) {
-  Deno.test(`updateCatalogues() keeps what is stored beside an API ${name}, and says how old it is`, async () => {
+  Deno.test(`updateCatalogues() keeps the stored catalogue if the API is one ${name}, and reports its age`, async () => {
     await using update = worldWith();
     update.lieutenant.answer = answer;
     const [none] = (await update.update()).catalogues;
     assert.ok(none && "error" in none);
-    assert.doesNotMatch(none.error.hint ?? "", /ago is kept/);
+    assert.doesNotMatch(none.error.hint ?? "", /postern keeps/);
     update.lieutenant.answer = undefined;
     await update.update();
     await update.signIn.memory.clock.advance(3 * 3_600_000);
@@ -197,12 +197,12 @@ for (const { name, answer, code } of failures) {
     const [failed] = (await update.update()).catalogues;
     assert.ok(failed && "error" in failed);
     assert.equal(failed.error.code, code);
-    assert.match(failed.error.hint ?? "", /the catalogue of 3h ago is kept$/);
+    assert.match(failed.error.hint ?? "", /postern keeps the catalogue of 3h ago$/);
     assert.equal((await stored(update))[0]?.clusters.length, 2);
   });
 }
 
-Deno.test("updateCatalogues() signs in again, once, where the API refuses a token", async () => {
+Deno.test("updateCatalogues() signs in again once if the API rejects a token", async () => {
   await using update = worldWith();
   await update.update();
   const [old = ""] = update.lieutenant.tokens;
@@ -214,7 +214,7 @@ Deno.test("updateCatalogues() signs in again, once, where the API refuses a toke
   assert.ok(failed && "error" in failed && failed.error.code === "auth");
 });
 
-Deno.test("updateCatalogues() uses a token from a file, and asks nobody", async () => {
+Deno.test("updateCatalogues() uses a token from a file without asking the user", async () => {
   await using update = worldWith();
   update.signIn.memory.files.put("/token", "some-token\n");
   assert.deepEqual(only(await update.update({ token: { file: "/token" } })).notes, []);
@@ -225,15 +225,15 @@ Deno.test("updateCatalogues() uses a token from a file, and asks nobody", async 
   ]);
 });
 
-Deno.test("updateCatalogues() says when others may read the file of a token", async () => {
+Deno.test("updateCatalogues() warns if other users may read the token file", async () => {
   await using update = worldWith();
   update.signIn.memory.files.put("/token", "some-token\n", 0o644);
   assert.deepEqual(only(await update.update({ token: { file: "/token" } })).notes, [
-    'others may read the token in "/token": chmod 600 /token',
+    'other users may read the token in "/token": chmod 600 /token',
   ]);
 });
 
-Deno.test("updateCatalogues() goes on with the others where one catalogue fails", async () => {
+Deno.test("updateCatalogues() continues with other catalogues after a failure", async () => {
   const two = `catalogues:\n  - { lieutenant: "http://127.0.0.1:9", name: dead }\n` +
     `  - { lieutenant: "${lieutenant}", name: main }\n`;
   await using update = worldWith(two);
@@ -245,7 +245,7 @@ Deno.test("updateCatalogues() goes on with the others where one catalogue fails"
   await assert.rejects(update.update({ token: "input" }), /one token for several catalogues/);
 });
 
-Deno.test("updateCatalogues() names an exclusion that takes a longer route from another cluster", async () => {
+Deno.test("updateCatalogues() reports an exclusion that overrides a longer route of another cluster", async () => {
   await using update = worldWith();
   update.lieutenant.clusters = [
     { ...cluster("c-a", "jump1"), facts: { jumphost: "jump1", jumphostSkipDomains: "example.net" } },
@@ -258,7 +258,7 @@ Deno.test("updateCatalogues() names an exclusion that takes a longer route from 
   ]);
 });
 
-Deno.test("updateCatalogues() names what a catalogue takes from another one that it does not fetch now", async () => {
+Deno.test("updateCatalogues() reports conflicts with a catalogue that it does not fetch", async () => {
   const two = `catalogues:\n  - { lieutenant: "${lieutenant}", name: one }\n` +
     `  - { lieutenant: "${lieutenant}/", name: two }\n`;
   await using update = worldWith(two);
@@ -276,9 +276,9 @@ Deno.test("updateCatalogues() names what a catalogue takes from another one that
 
 const inventory = JSON.stringify({ version: 1, clusters: [cluster("c-k", "jump9")] });
 
-Deno.test("importKharon() takes over what kharon has left, until something of our own is fetched", async () => {
+Deno.test("importKharon() imports kharon's catalogue, until postern has fetched one", async () => {
   await using update = worldWith();
-  await assert.rejects(update.importKharon(), /has nothing of kharon/);
+  await assert.rejects(update.importKharon(), /contains no files of kharon/);
   update.signIn.memory.files.put("//io.vshn.kharon/inventory.json", inventory);
   const { routes, source } = only(await update.importKharon());
   assert.deepEqual(routes.map(({ pattern, jumphost }) => [pattern, jumphost]), [[
@@ -290,15 +290,18 @@ Deno.test("importKharon() takes over what kharon has left, until something of ou
   const [untouched] = (await update.importKharon({ ifOlderThan: 10 ** 13 })).catalogues;
   assert.ok(untouched && "isFresh" in untouched);
   assert.deepEqual(only(await update.update()).changes.clusters, { added: ["c-a", "c-b"], removed: ["c-k"] });
-  await assert.rejects(update.importKharon(), /a catalogue "main" of 0s ago is stored already/);
+  await assert.rejects(update.importKharon(), /postern has already stored "main" \(0s ago\)/);
 });
 
-Deno.test("importKharon() says that a configuration that counts no catalogue takes none over", async () => {
+Deno.test("importKharon() refuses to import if the configuration has no catalogues", async () => {
   await using update = worldWith("catalogues: []\n");
   update.signIn.memory.files.put("//io.vshn.kharon/inventory.json", inventory);
   await assert.rejects(update.importKharon(), (error) => {
     assert.ok(isPosternError(error, "config"));
-    assert.match(error.message, /^Cannot import: the configuration counts no catalogue$/);
+    assert.match(
+      error.message,
+      /^Cannot import the catalogue: the configuration has an empty list of catalogues$/,
+    );
     return true;
   });
 });

@@ -19,16 +19,20 @@ const cases: readonly {
   readonly trusts: string | undefined;
 }[] = [
   {
-    name: "what was believed at the first use of an API server",
+    name: "the authority from the first use of an API server",
     endpoint: { kind: "api", url },
     trusts: "believed",
   },
   {
-    name: "what the facts say before that",
+    name: "the authority from the facts before that",
     endpoint: { kind: "api", url, ca: "of the facts" },
     trusts: "of the facts",
   },
-  { name: "the system for what is no API server", endpoint: { kind: "console", url }, trusts: undefined },
+  {
+    name: "the system for endpoints other than the API server",
+    endpoint: { kind: "console", url },
+    trusts: undefined,
+  },
 ];
 
 for (const { name, endpoint, trusts } of cases) {

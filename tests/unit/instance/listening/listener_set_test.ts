@@ -242,7 +242,7 @@ for (const { name, isAlive } of [{ name: "a dead", isAlive: false }, { name: "a 
     const { set } = setOf(network, { files });
     await using _set = set;
     const settings = listen({ unix: [at("unix:/run/postern.sock")] });
-    if (isAlive) await assert.rejects(set.apply(settings, limits), /it is taken/);
+    if (isAlive) await assert.rejects(set.apply(settings, limits), /address in use/);
     else await set.apply(settings, limits);
     assert.equal(await files.info("/run/postern.sock") !== undefined, isAlive);
     assert.deepEqual(addresses(set), isAlive ? [] : ["unix unix:/run/postern.sock"]);

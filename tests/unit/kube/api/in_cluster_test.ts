@@ -6,7 +6,7 @@ const account = "/var/run/secrets/kubernetes.io/serviceaccount";
 const env = (values: Readonly<Record<string, string>>) => ({ env: (name: string) => values[name] });
 const service = { KUBERNETES_SERVICE_HOST: "fd00::1", KUBERNETES_SERVICE_PORT: "6443" };
 
-Deno.test("inClusterContext() is the cluster whose pod we are, by the token that the kubelet keeps fresh", async () => {
+Deno.test("inClusterContext() is the pod's own cluster, with the token that the kubelet renews", async () => {
   const files = new MemoryFiles({ [`${account}/token`]: "t", [`${account}/namespace`]: "konn\n" });
   const context = await inClusterContext({ files, process: env(service) });
   assert.equal(context.cluster.server.href, "https://[fd00::1]:6443/");
@@ -20,8 +20,8 @@ const outside = [
   { name: "without a service account", files: {}, values: service },
 ];
 for (const { name, files, values } of outside) {
-  Deno.test(`inClusterContext() says that this is no pod of a cluster: ${name}`, async () => {
+  Deno.test(`inClusterContext() refuses to run outside a pod: ${name}`, async () => {
     const asked = inClusterContext({ files: new MemoryFiles(files), process: env(values) });
-    await assert.rejects(asked, { code: "config", hint: "give --kubeconfig FILE" });
+    await assert.rejects(asked, { code: "config", hint: "name a kubeconfig: --kubeconfig FILE" });
   });
 }

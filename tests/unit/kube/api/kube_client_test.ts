@@ -8,13 +8,13 @@ import { readAll } from "../../../support/memory_conn.ts";
 const { signal } = new AbortController();
 const ok: FakeAnswer = { status: 200, body: { fine: true } };
 
-/** What the next request shows of who we are. */
+/** The credentials that the next request sends. */
 async function shownTo({ client, api }: Awaited<ReturnType<typeof kubeWorld>>): Promise<string | undefined> {
   await client.json({ path: "/" }, { signal });
   return api.requests.at(-1)?.fields.get("authorization");
 }
 
-Deno.test("KubeClient sends who we are, whom we act as, and the server's own path", async () => {
+Deno.test("KubeClient sends credentials, impersonation and the server's base path", async () => {
   const user = {
     token: "secret",
     as: "boß",
@@ -26,7 +26,7 @@ Deno.test("KubeClient sends who we are, whom we act as, and the server's own pat
   assert.deepEqual(await world.client.json({ path: "/api?x=1" }, { signal }), { fine: true });
   const [request] = world.api.requests;
   assert.equal(request?.target, "/k8s/c-1/api?x=1");
-  const { fields } = request ?? assert.fail("nothing was asked");
+  const { fields } = request ?? assert.fail("no request was sent");
   assert.equal(fields.get("authorization"), "Bearer secret");
   assert.equal(fields.get("impersonate-user"), "bo\u00c3\u009f");
   assert.equal(fields.get("impersonate-uid"), "7");
@@ -39,7 +39,7 @@ for (
     exec: { apiVersion: "client.authentication.k8s.io/v1", command: "never", interactiveMode: "Never" },
   }]
 ) {
-  Deno.test(`KubeClient shows nothing in the clear to another machine: ${Object.keys(user)}`, async () => {
+  Deno.test(`KubeClient sends no credentials to another machine without TLS: ${Object.keys(user)}`, async () => {
     await using world = await kubeWorld({ answer: () => ok, user, server: "http://kube.example.net" });
     await world.client.json({ path: "/" }, { signal });
     assert.equal(world.api.requests[0]?.fields.get("authorization"), undefined);
@@ -53,11 +53,11 @@ Deno.test("KubeClient signs in with a user name and a password", async () => {
   assert.equal(world.api.requests[0]?.fields.get("authorization"), `Basic ${btoa("me:pass")}`);
 });
 
-Deno.test("KubeClient uses a connection again, and a new one when the idle one has been closed", async () => {
+Deno.test("KubeClient reuses a connection, and opens a new one after the idle one was closed", async () => {
   await using world = await kubeWorld({ answer: () => ok });
   for (let times = 0; times < 3; times++) await world.client.json({ path: "/" }, { signal });
   assert.equal(world.api.conns.length, 1);
-  // The server closes what is idle.
+  // The server closes the idle connection.
   await world.api.requests[0]?.conn[Symbol.asyncDispose]();
   await settle();
   await world.client.json({ path: "/" }, { signal });
@@ -67,7 +67,7 @@ Deno.test("KubeClient uses a connection again, and a new one when the idle one h
   assert.equal(world.api.open, 0);
 });
 
-Deno.test("KubeClient asks again when the connection dies under a GET, and not under a POST", async () => {
+Deno.test("KubeClient retries a GET on a lost connection, but not a POST", async () => {
   let isDying = false;
   await using world = await kubeWorld({ answer: () => isDying ? (isDying = false, "close") : ok });
   await world.client.json({ path: "/" }, { signal });
@@ -79,7 +79,7 @@ Deno.test("KubeClient asks again when the connection dies under a GET, and not u
   assert.equal(world.api.requests.length, 4);
 });
 
-Deno.test("KubeClient runs four requests at once and no more", async () => {
+Deno.test("KubeClient runs at most four requests at once", async () => {
   const { promise, resolve } = Promise.withResolvers<void>();
   await using world = await kubeWorld({ answer: () => promise.then(() => ok) });
   const asked = Array.from({ length: 50 }, () => world.client.json({ path: "/" }, { signal }));
@@ -90,7 +90,7 @@ Deno.test("KubeClient runs four requests at once and no more", async () => {
   assert.equal(world.api.requests.length, 50);
 });
 
-Deno.test("KubeClient lets a request that waits for its turn be given up", async () => {
+Deno.test("KubeClient removes an aborted request from the queue", async () => {
   await using world = await kubeWorld({ answer: () => "silent" });
   const stop = new AbortController();
   const asked = Array.from({ length: 4 }, () => world.client.json({ path: "/" }, { signal: stop.signal }));
@@ -107,7 +107,7 @@ Deno.test("KubeClient lets a request that waits for its turn be given up", async
   assert.deepEqual(world.api.asked.filter((line) => line.endsWith("/last")), []);
 });
 
-Deno.test("KubeClient reads an answer that comes byte by byte", async () => {
+Deno.test("KubeClient reads a response that arrives byte by byte", async () => {
   await using world = await kubeWorld({ answer: () => ok });
   world.api.pieces = 1;
   assert.deepEqual(await world.client.json({ path: "/" }, { signal }), { fine: true });
@@ -126,21 +126,21 @@ const failures: readonly {
   hint?: RegExp;
 }[] = [
   {
-    name: "401 with credentials that cannot change",
+    name: "401 with fixed credentials",
     answer: { status: 401 },
     code: "auth",
     message: /^Cannot sign in to the cluster "lab"/,
     hint: /sign in again/,
   },
   {
-    name: "403 with the right that is missing",
+    name: "403 with a missing right",
     answer: { status: 403, body: forbidden },
     code: "not_allowed",
     message: /"bob" may not list services in the namespace "shop"$/,
     hint: /resources: \["services"\], verbs: \["list"\]/,
   },
   {
-    name: "403 of somebody else",
+    name: "403 of another server",
     answer: { status: 403, body: "no" },
     code: "not_allowed",
     message: /: no$/,
@@ -151,35 +151,40 @@ const failures: readonly {
     code: "name_not_found",
     message: /pods "x" not found/,
   },
-  { name: "409", answer: { status: 409 }, code: "protocol", message: /answers 409/ },
+  { name: "409", answer: { status: 409 }, code: "protocol", message: /returned 409/ },
   {
-    name: "what is no JSON",
+    name: "a body that is not JSON",
     answer: { status: 200, body: "<html>" },
     code: "protocol",
     message: /the response is not JSON/,
   },
   {
-    name: "429 that asks for too long",
+    name: "429 with a long Retry-After",
     answer: { status: 429, fields: [["Retry-After", "3600"]] },
     code: "unreachable",
-    message: /answers 429/,
+    message: /returned 429/,
   },
   {
-    name: "interim responses without end",
+    name: "endless interim responses",
     answer: { raw: "HTTP/1.1 103 Early Hints\r\n\r\n".repeat(17) },
     code: "protocol",
     message: /too many 1xx responses$/,
   },
-  { name: "no HTTP", answer: { raw: "SSH-2.0-x\r\n\r\n" }, code: "protocol", message: /Cannot read/ },
   {
-    name: "more than was asked for",
+    name: "a response that is not HTTP",
+    answer: { raw: "SSH-2.0-x\r\n\r\n" },
+    code: "protocol",
+    message: /Cannot read/,
+  },
+  {
+    name: "a body over the limit",
     answer: { status: 200, body: "x".repeat(2000) },
     code: "protocol",
     message: /more than 1000 bytes/,
   },
 ];
 for (const { name, answer, code, message, hint } of failures) {
-  Deno.test(`KubeClient fails with ${code} for ${name}`, async () => {
+  Deno.test(`KubeClient throws ${code} for ${name}`, async () => {
     await using world = await kubeWorld({ answer: () => answer });
     await assert.rejects(
       world.client.json({ path: "/x", limit: 1000 }, { signal }),
@@ -203,7 +208,7 @@ for (
     { status: 503, fields: [], waits: 250 },
   ] as const
 ) {
-  Deno.test(`KubeClient tries again after ${status}${fields.length > 0 ? " with Retry-After" : ""}`, async () => {
+  Deno.test(`KubeClient retries after ${status}${fields.length > 0 ? " with Retry-After" : ""}`, async () => {
     let times = 0;
     await using world = await kubeWorld({ answer: () => times++ === 0 ? { status, fields } : ok });
     const asked = world.client.json({ path: "/" }, { signal });
@@ -216,18 +221,18 @@ for (
   });
 }
 
-Deno.test("KubeClient gives up after three more attempts, and does not repeat a POST after a 500", async () => {
+Deno.test("KubeClient stops after three retries, and does not repeat a POST after a 500", async () => {
   await using world = await kubeWorld({ answer: () => ({ status: 500 }) });
-  const asked = assert.rejects(world.client.json({ path: "/" }, { signal }), /answers 500/);
+  const asked = assert.rejects(world.client.json({ path: "/" }, { signal }), /returned 500/);
   for (let times = 0; times < 10; times++) await world.clock.advance(500);
   await asked;
   assert.equal(world.api.requests.length, 4);
-  assert.match(world.client.status().lastError ?? "", /answers 500/);
-  await assert.rejects(world.client.json({ method: "POST", path: "/" }, { signal }), /answers 500/);
+  assert.match(world.client.status().lastError ?? "", /returned 500/);
+  await assert.rejects(world.client.json({ method: "POST", path: "/" }, { signal }), /returned 500/);
   assert.equal(world.api.requests.length, 5);
 });
 
-Deno.test("KubeClient ends a request that gets no answer, and drops its connection", async () => {
+Deno.test("KubeClient ends a request without a response and drops its connection", async () => {
   await using world = await kubeWorld({ answer: () => "silent" });
   const asked = assert.rejects(world.client.json({ path: "/" }, { signal }), (error: PosternError) => {
     assert.equal(error.code, "timeout");
@@ -242,7 +247,7 @@ Deno.test("KubeClient ends a request that gets no answer, and drops its connecti
   assert.equal(world.api.open, 0);
 });
 
-Deno.test("KubeClient ends with the caller's reason", async () => {
+Deno.test("KubeClient throws the caller's reason", async () => {
   await using world = await kubeWorld({ answer: () => "silent" });
   const stop = new AbortController();
   const asked = world.client.json({ path: "/" }, { signal: stop.signal });
@@ -253,7 +258,7 @@ Deno.test("KubeClient ends with the caller's reason", async () => {
   assert.equal(world.api.open, 0);
 });
 
-Deno.test("KubeClient refreshes credentials once after a 401: a token file that was rotated", async () => {
+Deno.test("KubeClient refreshes credentials once after a 401: a rotated token file", async () => {
   await using world = await kubeWorld({
     answer: ({ fields }) => fields.get("authorization") === "Bearer new" ? ok : { status: 401 },
     user: { tokenFile: "/token" },
@@ -265,7 +270,7 @@ Deno.test("KubeClient refreshes credentials once after a 401: a token file that 
   assert.deepEqual(await world.client.json({ path: "/" }, { signal }), { fine: true });
 });
 
-Deno.test("KubeClient takes up what was signed in to by hand, and does not ask again for the same", async () => {
+Deno.test("KubeClient uses a manual sign-in, and does not repeat a request with the same credentials", async () => {
   await using world = await kubeWorld({
     answer: ({ fields }) => fields.get("authorization") === "Bearer new" ? ok : { status: 401 },
     user: { token: "old" },
@@ -280,7 +285,7 @@ Deno.test("KubeClient takes up what was signed in to by hand, and does not ask a
   assert.equal(world.api.requests.length, 3);
 });
 
-Deno.test("KubeClient asks for the version once, and drops what is idle after a sleep", async () => {
+Deno.test("KubeClient requests the version once, and drops idle connections after a sleep", async () => {
   await using world = await kubeWorld({
     answer: ({ path }) => path === "/version" ? { status: 200, body: { gitVersion: "v1.35.4" } } : ok,
   });
@@ -293,7 +298,7 @@ Deno.test("KubeClient asks for the version once, and drops what is idle after a 
   assert.equal(world.api.open, 0);
 });
 
-Deno.test("KubeClient reads a token file again after a while, and keeps what it said while it is gone", async () => {
+Deno.test("KubeClient rereads a token file after a while, and keeps its content while it is missing", async () => {
   await using world = await kubeWorld({
     answer: () => ok,
     user: { tokenFile: "/token" },
@@ -310,7 +315,7 @@ Deno.test("KubeClient reads a token file again after a while, and keeps what it 
   assert.equal(await shown(), "Bearer two");
 });
 
-Deno.test("KubeClient keeps what a token file said while somebody writes it", async () => {
+Deno.test("KubeClient keeps a token file's content during a write", async () => {
   await using world = await kubeWorld({
     answer: () => ok,
     user: { tokenFile: "/token" },
@@ -325,7 +330,7 @@ Deno.test("KubeClient keeps what a token file said while somebody writes it", as
   assert.equal(await shown(), "Bearer two");
 });
 
-Deno.test("KubeClient signs in with the token where the token file beside it cannot be read, as kubectl does", async () => {
+Deno.test("KubeClient falls back to the token if the token file is unreadable, like kubectl", async () => {
   await using world = await kubeWorld({
     answer: () => ok,
     user: { token: "written", tokenFile: "/token" },
@@ -336,7 +341,7 @@ Deno.test("KubeClient signs in with the token where the token file beside it can
   assert.equal(await shown(), "Bearer read");
 });
 
-Deno.test("KubeClient upgrades a connection, and what came early is read first", async () => {
+Deno.test("KubeClient upgrades a connection and reads early bytes first", async () => {
   await using world = await kubeWorld({
     answer: () => ({ raw: "HTTP/1.1 101 Switching Protocols\r\nUpgrade: x\r\n\r\nearly" }),
   });
@@ -353,23 +358,23 @@ Deno.test("KubeClient upgrades a connection, and what came early is read first",
   await conn[Symbol.asyncDispose]();
 });
 
-Deno.test("KubeClient gives the server's words when it does not upgrade", async () => {
+Deno.test("KubeClient returns the server's response if it does not upgrade", async () => {
   await using world = await kubeWorld({ answer: () => ({ status: 400, body: "no such port" }) });
   const { status, conn, ...more } = await world.client.upgrade({ path: "/up" }, { signal });
   assert.equal(conn, undefined);
   assert.deepEqual([status, "text" in more && more.text], [400, "no such port"]);
-  // It carries the next request.
+  // The connection carries the next request.
   await world.client.upgrade({ path: "/up" }, { signal });
   assert.equal(world.api.conns.length, 1);
 });
 
-Deno.test("KubeClient.stream() gives pieces until the end, and fails where nothing comes for too long", async () => {
+Deno.test("KubeClient.stream() returns chunks until the end, and fails after a long silence", async () => {
   const watch = new FakeWatch({ a: 1 });
   await using world = await kubeWorld({ answer: () => watch });
   await using stream = await world.client.stream({ path: "/w", silence: 1000 }, { signal });
   assert.ok(stream.read);
   assert.equal(new TextDecoder().decode(await stream.read()), '{"a":1}\n');
-  const next = assert.rejects(stream.read(), /nothing came for 1 s/);
+  const next = assert.rejects(stream.read(), /no data for 1 s/);
   await world.clock.advance(1000);
   await next;
   assert.equal(world.api.open, 0);

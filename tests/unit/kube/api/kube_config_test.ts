@@ -9,7 +9,7 @@ const read = async (text: string, name = "lab") =>
   (await readKubeConfig(new MemoryFiles({ "/home/me/.kube/config": text }), ["/home/me/.kube/config"]))
     .context(name);
 
-Deno.test("readKubeConfig() reads YAML as people write it", async () => {
+Deno.test("readKubeConfig() reads handwritten YAML", async () => {
   const context = await read(kubeconfigs.handwritten);
   assert.equal(context.namespace, "shop");
   assert.equal(context.cluster.server.href, "https://[fd00::1]:6443/prefix");
@@ -26,14 +26,14 @@ Deno.test("readKubeConfig() reads YAML as people write it", async () => {
   });
 });
 
-Deno.test("readKubeConfig() reads YAML as Go does: merge keys count, and of keys of one name the last", async () => {
+Deno.test("readKubeConfig() reads YAML like Go: merge keys work, and the last duplicate key wins", async () => {
   const context = await read(kubeconfigs.merged);
   assert.equal(context.cluster.server.host, "two.example.net");
   assert.equal(context.cluster.isUnverified, true);
   assert.equal(context.user.token, "secret");
 });
 
-Deno.test("readKubeConfig() takes data before files, and `default` for no namespace", async () => {
+Deno.test("readKubeConfig() prefers data to files, and defaults to the namespace `default`", async () => {
   const context = await read(kubeconfigs.dataAndFiles);
   assert.equal(context.namespace, "default");
   assert.deepEqual(context.cluster.ca, { pem: "PEM" });
@@ -66,7 +66,7 @@ Deno.test("readKubeConfig() merges a list of files: the first of each name wins,
   assert.deepEqual(user.certificate, { file: "/b/c.crt" });
 });
 
-Deno.test("readKubeConfig() says of a list that none of its files exists", async () => {
+Deno.test("readKubeConfig() fails if none of several files exists", async () => {
   await assert.rejects(readKubeConfig(new MemoryFiles({}), ["/a", "/b"]), {
     code: "config",
     message: 'Cannot read the kubeconfigs "/a", "/b": none of them exists',
@@ -99,7 +99,7 @@ Deno.test("readKubeConfig() reads a plugin: a path is relative to the file, a ba
   }
 });
 
-Deno.test("readKubeConfig() reads one user that hundreds of entries share", async () => {
+Deno.test("readKubeConfig() reads a user that hundreds of entries share through aliases", async () => {
   const context = await read(kubeconfigs.shared);
   assert.equal(context.user.token, "secret");
 });
@@ -110,7 +110,7 @@ for (
     false,
   ]] as const
 ) {
-  Deno.test(`readKubeConfig() takes ${written} for ${isMeant}, as Go's reader of YAML does`, async () => {
+  Deno.test(`readKubeConfig() reads ${written} as ${isMeant}, like Go's YAML parser`, async () => {
     const { cluster, user } = await read(`
 clusters: [{ name: c, cluster: { server: "https://a.example", insecure-skip-tls-verify: ${written} } }]
 contexts: [{ name: lab, context: { cluster: c, user: u } }]
@@ -128,7 +128,7 @@ users:
   });
 }
 
-Deno.test("readKubeConfig() passes over entries without a name, which nobody can mean", async () => {
+Deno.test("readKubeConfig() ignores entries without a name", async () => {
   const context = await read(kubeconfigs.nameless);
   assert.equal(context.cluster.server.host, "one.example.net");
   assert.deepEqual(context.user, { name: "u" });
@@ -145,22 +145,22 @@ for (const { name, text, context = "lab", message } of refusedKubeconfigs) {
 }
 
 const unread: readonly { name: string; value: string; says: RegExp }[] = [
-  { name: "an alias of nothing", value: "*hidden", says: /Unresolved alias/ },
+  { name: "an alias without an anchor", value: "*hidden", says: /Unresolved alias/ },
   {
-    name: "a block with something behind its sign",
+    name: "a block with text after its indicator",
     value: "|hidden",
     says: /Block scalar .* at line 3, column [0-9]+$/,
   },
   {
-    name: "a text that stands twice",
+    name: "a duplicate text",
     value: "'a' hidden",
     says: /Unexpected scalar .* at line 3, column [0-9]+$/,
   },
-  { name: "a tag that is none", value: "!hidden! a", says: /a tag .* at line 3, column [0-9]+$/ },
-  { name: "a text without its end", value: '"hidden', says: /Missing closing .* at line 4, column 1$/ },
+  { name: "an unknown tag", value: "!hidden! a", says: /unknown tag .* at line 3, column [0-9]+$/ },
+  { name: "an unclosed text", value: '"hidden', says: /Missing closing .* at line 4, column 1$/ },
 ];
 for (const { name, value, says } of unread) {
-  Deno.test(`readKubeConfig() shows nothing of what it cannot read: ${name}`, async () => {
+  Deno.test(`readKubeConfig() hides unreadable content: ${name}`, async () => {
     await assert.rejects(read(`users:\n- user:\n    token: ${value}\n`), (error: PosternError) => {
       assert.match(error.message, says);
       assert.doesNotMatch(`${error.message} ${error.hint}`, /hidden/);
@@ -169,6 +169,6 @@ for (const { name, value, says } of unread) {
   });
 }
 
-Deno.test("readKubeConfig() says of one file alone that it is missing", async () => {
+Deno.test("readKubeConfig() fails if a single file is missing", async () => {
   await assert.rejects(readKubeConfig(new MemoryFiles({}), ["/none"]), /\/none/);
 });

@@ -16,7 +16,7 @@ const plugin = {
   interactiveMode: "IfAvailable",
 };
 
-/** What a plugin prints. */
+/** The output of a plugin. */
 const printed = (status: unknown, { apiVersion = v1, kind = "ExecCredential" } = {}): RunResult => ({
   code: 0,
   stdout: JSON.stringify({ apiVersion, kind, status }),
@@ -38,7 +38,7 @@ function worldOf(
   return kubeWorld({ answer, user: { exec }, run, ...more });
 }
 
-Deno.test("a credential plugin is run once for all who ask, and its token kept until it ends", async () => {
+Deno.test("a credential plugin runs once for all requests, and its token is kept until it expires", async () => {
   let times = 0;
   await using world = await worldOf(() => {
     const expirationTimestamp = new Date(world.clock.date().getTime() + 60_000).toISOString();
@@ -64,7 +64,7 @@ Deno.test("a credential plugin is run once for all who ask, and its token kept u
   });
 });
 
-Deno.test("a credential plugin is told of the cluster where it wants to be", async () => {
+Deno.test("a credential plugin gets the cluster if it requests it", async () => {
   await using world = await worldOf(() => Promise.resolve(printed({ token: "t" })), {
     exec: { ...plugin, provideClusterInfo: true },
   });
@@ -73,7 +73,7 @@ Deno.test("a credential plugin is told of the cluster where it wants to be", asy
   assert.deepEqual(info.spec, { cluster: { server: "http://kube.localhost" }, interactive: false });
 });
 
-Deno.test("a credential plugin is told of an authority in whose file are remarks of any script", async () => {
+Deno.test("a credential plugin gets an authority whose file has comments in any script", async () => {
   const pem = "-----BEGIN CERTIFICATE-----\nAA==\n-----END CERTIFICATE-----\n";
   await using world = await worldOf(() => Promise.resolve(printed({ token: "t" })), {
     exec: { ...plugin, provideClusterInfo: true },
@@ -85,7 +85,7 @@ Deno.test("a credential plugin is told of an authority in whose file are remarks
   assert.ok(atob(spec.cluster["certificate-authority-data"]).endsWith(pem));
 });
 
-Deno.test("a credential plugin is run again, once, when the server refuses what it has accepted before", async () => {
+Deno.test("a credential plugin runs again once when the server rejects previously accepted credentials", async () => {
   let times = 0;
   let accepted = "Bearer token-1";
   await using world = await worldOf(() => Promise.resolve(printed({ token: `token-${++times}` })), {
@@ -98,18 +98,18 @@ Deno.test("a credential plugin is run again, once, when the server refuses what 
   assert.equal(times, 2);
 });
 
-Deno.test("a credential plugin that hangs is ended after a minute; who waits for it may give up before", async () => {
+Deno.test("a hanging credential plugin ends after a minute, and callers can abort before", async () => {
   const ended: unknown[] = [];
   await using world = await worldOf(async ({ signal }) => {
     await pause(world.clock, 1e9, { signal }).catch((reason) => {
       ended.push(reason);
       throw reason;
     });
-    return assert.fail("it went on");
+    return assert.fail("the request continued");
   });
   const asked = assert.rejects(world.client.json({ path: "/" }, { signal }), (error: PosternError) => {
     assert.equal(error.code, "timeout");
-    assert.match(error.message, /the credential plugin "kubelogin" still runs after 20 s$/);
+    assert.match(error.message, /the credential plugin "kubelogin" is still running after 20 s$/);
     assert.equal(world.client.status().signingInWith, "kubelogin");
     return true;
   });
@@ -126,7 +126,7 @@ Deno.test("a credential plugin that hangs is ended after a minute; who waits for
   assert.equal(ended.length, 1);
 });
 
-Deno.test("a credential plugin that runs is ended with the cluster", async () => {
+Deno.test("disposing a cluster stops its credential plugin", async () => {
   let isEnded = false;
   const world = await worldOf(({ signal }) => {
     signal.addEventListener("abort", () => isEnded = true);
@@ -146,45 +146,49 @@ const failures: readonly {
   message: RegExp;
 }[] = [
   {
-    name: "fails, with the last that it said",
+    name: "fails, with its last line of output",
     run: { code: 3, stdout: "", stderr: "warning\nno session: \u001b[31mlog in\n" },
-    message: /it ended with 3: no session: \?\[31mlog in$/,
+    message: /it exited with status 3: no session: \?\[31mlog in$/,
   },
-  { name: "prints nothing", run: { code: 0, stdout: "", stderr: "" }, message: /printed no ExecCredential$/ },
+  {
+    name: "prints nothing",
+    run: { code: 0, stdout: "", stderr: "" },
+    message: /output is not an ExecCredential$/,
+  },
   {
     name: "prints something else",
     run: printed({ token: "t" }, { kind: "Pod" }),
-    message: /no ExecCredential$/,
+    message: /not an ExecCredential$/,
   },
   {
-    name: "answers in another version",
+    name: "prints another version",
     run: printed({ token: "t" }, { apiVersion: "client.authentication.k8s.io/v1beta1" }),
-    message: /another version than the kubeconfig's/,
+    message: /a different apiVersion than the kubeconfig/,
   },
-  { name: "gives nothing", run: printed({}), message: /neither token nor certificate$/ },
+  { name: "prints no credentials", run: printed({}), message: /neither a token nor a certificate$/ },
   {
-    name: "gives half a certificate",
+    name: "prints half a certificate",
     run: printed({ clientCertificateData: "x" }),
     message: /only one of certificate and key$/,
   },
   {
-    name: "gives a token of two lines",
+    name: "prints a token of two lines",
     run: printed({ token: "a\nb" }),
-    message: /its token is not one word$/,
+    message: /its token is not a single word$/,
   },
   {
-    name: "gives a token that ends at no time",
+    name: "prints an invalid expiry",
     run: printed({ token: "a", expirationTimestamp: "soon" }),
-    message: /expirationTimestamp is no time$/,
+    message: /expirationTimestamp is not a valid time$/,
   },
   {
-    name: "wants a terminal",
+    name: "requires a terminal",
     exec: { ...plugin, interactiveMode: "Always" },
-    message: /wants to ask at a terminal, and there is none$/,
+    message: /it requires a terminal$/,
   },
 ];
 for (const { name, run = printed({ token: "t" }), exec = plugin, message } of failures) {
-  Deno.test(`a credential plugin that ${name} is told as it is`, async () => {
+  Deno.test(`a credential plugin that ${name} causes an exact error`, async () => {
     await using world = await worldOf(() => Promise.resolve(run), { exec });
     await assert.rejects(world.client.json({ path: "/" }, { signal }), (error: PosternError) => {
       assert.equal(error.code, "auth");
@@ -195,7 +199,7 @@ for (const { name, run = printed({ token: "t" }), exec = plugin, message } of fa
   });
 }
 
-Deno.test("a credential plugin that is missing is told with the kubeconfig's own hint", async () => {
+Deno.test("a missing credential plugin shows the kubeconfig's install hint", async () => {
   const missing = new PosternError("config", 'Cannot run "kubelogin": no such program', {
     detail: "no_program",
   });
@@ -204,13 +208,13 @@ Deno.test("a credential plugin that is missing is told with the kubeconfig's own
   });
   await assert.rejects(world.client.json({ path: "/" }, { signal }), (error: PosternError) => {
     assert.equal(error.code, "config");
-    assert.match(error.message, /no such program, which the kubeconfig names to sign in/);
+    assert.match(error.message, /no such program; the kubeconfig uses it to sign in/);
     assert.equal(error.hint, "get it from the shop");
     return true;
   });
 });
 
-Deno.test("a credential plugin that may not be started says what helps, and not how to install it", async () => {
+Deno.test("a forbidden credential plugin shows how to allow it, not how to install it", async () => {
   const refusal = new PosternError("not_allowed", 'Cannot run "kubelogin": refused', { hint: "restart" });
   await using world = await kubeWorld({
     answer: () => ok,
@@ -219,7 +223,7 @@ Deno.test("a credential plugin that may not be started says what helps, and not 
   });
   await assert.rejects(world.client.json({ path: "/" }, { signal }), {
     code: "not_allowed",
-    message: 'Cannot run "kubelogin": refused, which the kubeconfig names to sign in',
+    message: 'Cannot run "kubelogin": refused; the kubeconfig uses it to sign in',
     hint: "restart",
   });
 });

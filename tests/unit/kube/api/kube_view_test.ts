@@ -11,7 +11,7 @@ const { signal } = new AbortController();
 async function viewOf(answer: (request: FakeRequest) => FakeAnswer | Promise<FakeAnswer>) {
   const world = await kubeWorld({ answer });
   const view = new KubeView({ api: world.client, clock: world.clock, random: () => 0.5 });
-  /** Lets time pass until something is so. */
+  /** Advances the clock until a condition holds. */
   const until = async (isSo: () => boolean) => {
     for (let times = 0; times < 400 && !isSo(); times++) await world.clock.advance(50);
     assert.ok(isSo(), `never: ${isSo}`);
@@ -25,7 +25,7 @@ async function viewOf(answer: (request: FakeRequest) => FakeAnswer | Promise<Fak
 
 const names = (view: KubeView) => [...view.services("shop")].map(({ name }) => name).join(" ");
 
-Deno.test("KubeView holds a namespace by WatchLists, and answers from memory", async () => {
+Deno.test("KubeView holds a namespace with WatchLists and answers from memory", async () => {
   const watch = listed(9, service("web", 8));
   await using world = await viewOf(onlyServices(() => watch));
   const { view, api } = world;
@@ -46,7 +46,7 @@ Deno.test("KubeView holds a namespace by WatchLists, and answers from memory", a
   assert.equal(api.requests.length, 2);
 });
 
-Deno.test("KubeView reads pages where the server does not know WatchList", async () => {
+Deno.test("KubeView lists in pages if the server does not support WatchList", async () => {
   const watch = new FakeWatch();
   await using world = await viewOf(onlyServices(({ query }) => {
     if (query.has("sendInitialEvents")) return { status: 422, body: { message: "forbidden" } };
@@ -65,7 +65,7 @@ Deno.test("KubeView reads pages where the server does not know WatchList", async
   assert.equal(world.api.requests.find(({ query }) => query.has("limit"))?.query.get("limit"), "500");
 });
 
-Deno.test("KubeView reads pages where a WatchList begins and does not end", async () => {
+Deno.test("KubeView lists in pages if a WatchList does not complete", async () => {
   await using world = await viewOf(onlyServices(({ query }) => {
     if (query.has("sendInitialEvents")) return new FakeWatch(event("ADDED", service("a", 1)));
     if (query.has("watch")) return new FakeWatch();
@@ -77,7 +77,7 @@ Deno.test("KubeView reads pages where a WatchList begins and does not end", asyn
   assert.equal(names(world.view), "b");
 });
 
-Deno.test("KubeView resumes where the watch ended, and keeps what it has meanwhile", async () => {
+Deno.test("KubeView resumes where the watch ended, and keeps its objects meanwhile", async () => {
   const first = listed(9, service("web", 8));
   const second = new FakeWatch();
   await using world = await viewOf(
@@ -114,7 +114,7 @@ for (const how of ["cut", "silent"] as const) {
 }
 
 for (const how of ["as an event", "as a status"] as const) {
-  Deno.test(`KubeView lists anew when the server has forgotten, ${how}`, async () => {
+  Deno.test(`KubeView lists again when the server has forgotten the version, ${how}`, async () => {
     const watches = [listed(9, service("web", 8), service("old", 7)), listed(50, service("web", 48))];
     await using world = await viewOf(onlyServices(({ query }) => {
       if (query.has("sendInitialEvents")) return watches.shift() ?? "silent";
@@ -125,7 +125,7 @@ for (const how of ["as an event", "as a status"] as const) {
     const [first] = [view.service("shop", "old")];
     assert.ok(first);
     world.api.requests.find(({ query }) => query.has("sendInitialEvents"));
-    // The first life ends: its time is up.
+    // The first watch reaches its time limit.
     view.check();
     await world.until(() => names(view) === "web");
     assert.equal(view.status().watches[0]?.relists, 1);
@@ -133,7 +133,7 @@ for (const how of ["as an event", "as a status"] as const) {
   });
 }
 
-Deno.test("KubeView pauses before it lists again where the server forgets each list at once", async () => {
+Deno.test("KubeView pauses before it lists again if the server rejects every version at once", async () => {
   const watches = [listed(9, service("web", 8))];
   await using world = await viewOf(onlyServices(({ query }) => {
     if (!query.has("sendInitialEvents")) return { status: 410 };
@@ -149,7 +149,7 @@ Deno.test("KubeView pauses before it lists again where the server forgets each l
   assert.equal(names(view), "web");
 });
 
-Deno.test("KubeView passes over events that come twice or too late", async () => {
+Deno.test("KubeView ignores repeated and late events", async () => {
   const watch = listed(9, service("web", 8));
   await using world = await viewOf(onlyServices(() => watch));
   const { view } = world;
@@ -166,7 +166,7 @@ Deno.test("KubeView passes over events that come twice or too late", async () =>
   assert.equal(view.byClusterIp("10.96.0.8"), undefined);
 });
 
-Deno.test("KubeView reads a watch that comes byte by byte", async () => {
+Deno.test("KubeView reads a watch that arrives byte by byte", async () => {
   const watch = listed(9, service("wéb", 8));
   await using world = await viewOf(onlyServices(() => watch));
   world.api.pieces = 1;
@@ -181,7 +181,7 @@ const forbidden = (where: string) => ({
   },
 });
 
-Deno.test("KubeView names the right that is missing, and the namespaces that are allowed still work", async () => {
+Deno.test("KubeView names the missing right, and allowed namespaces still work", async () => {
   await using world = await viewOf(({ path }) =>
     path.includes("/namespaces/shop/") ? listed(9, service("web", 8)) : forbidden("at the cluster scope")
   );
@@ -199,7 +199,7 @@ Deno.test("KubeView names the right that is missing, and the namespaces that are
   assert.equal(view.status().watches.find(({ namespace }) => namespace === "*")?.state, "failing");
 });
 
-Deno.test("KubeView asks a refused namespace again, but no more often than once a second", async () => {
+Deno.test("KubeView retries a forbidden namespace at most once a second", async () => {
   await using world = await viewOf(() => forbidden('in the namespace "shop"'));
   const { view, api, clock } = world;
   for (let times = 0; times < 10; times++) await assert.rejects(view.ready("shop", { signal }));
@@ -209,7 +209,7 @@ Deno.test("KubeView asks a refused namespace again, but no more often than once 
   assert.equal(api.requests.length, 4);
 });
 
-Deno.test("KubeView says of an answer about pods that is no JSON whose it is", async () => {
+Deno.test("KubeView names the pod request whose response is not JSON", async () => {
   await using world = await viewOf(() => ({ status: 200, body: "<html>Sign in to the network</html>" }));
   const { view } = world;
   const questions = [
@@ -225,7 +225,7 @@ Deno.test("KubeView says of an answer about pods that is no JSON whose it is", a
   }
 });
 
-Deno.test("KubeView tries a server in trouble three times before it fails", async () => {
+Deno.test("KubeView retries a failing server three times before it fails", async () => {
   await using world = await viewOf(() => ({ status: 500, body: { message: "etcd is away" } }));
   const ready = assert.rejects(world.view.ready("shop", { signal }), (error: PosternError) => {
     assert.equal(error.code, "unreachable");
@@ -237,7 +237,7 @@ Deno.test("KubeView tries a server in trouble three times before it fails", asyn
   assert.equal(world.api.asked.filter((line) => line.endsWith("/services")).length, 3);
 });
 
-Deno.test("KubeView waits as long as a server that is overrun asks for", async () => {
+Deno.test("KubeView waits as long as an overloaded server requests", async () => {
   let times = 0;
   await using world = await viewOf(
     onlyServices(() =>
@@ -253,7 +253,7 @@ Deno.test("KubeView waits as long as a server that is overrun asks for", async (
   assert.equal(names(world.view), "web");
 });
 
-Deno.test("KubeView ends a wait for a server that never answers, and with the caller's reason before", async () => {
+Deno.test("KubeView times out for a server that never answers, and throws the caller's reason before that", async () => {
   await using world = await viewOf(() => "silent");
   const stop = new AbortController();
   const given = world.view.ready("shop", { signal: stop.signal });
@@ -269,7 +269,7 @@ Deno.test("KubeView ends a wait for a server that never answers, and with the ca
   await ready;
 });
 
-Deno.test("KubeView watches the whole cluster when many namespaces are asked for, and then those no more", async () => {
+Deno.test("KubeView replaces many namespace watches by one watch of the whole cluster", async () => {
   await using world = await viewOf(({ path }) =>
     path.startsWith("/api/v1/services")
       ? listed(9, service("everywhere", 8))
@@ -286,7 +286,7 @@ Deno.test("KubeView watches the whole cluster when many namespaces are asked for
   await world.until(() => world.api.open === 2);
 });
 
-Deno.test("KubeView stays with namespaces where the whole cluster is not allowed", async () => {
+Deno.test("KubeView keeps namespace watches if the whole cluster is forbidden", async () => {
   await using world = await viewOf(({ path }) =>
     path.includes("/namespaces/") ? listed(5) : forbidden("at the cluster scope")
   );
@@ -297,8 +297,8 @@ Deno.test("KubeView stays with namespaces where the whole cluster is not allowed
   assert.equal(api.asked.filter((line) => line === "GET /api/v1/services").length, 1);
 });
 
-Deno.test("KubeView gives up a namespace that nobody asked for in half an hour", async () => {
-  // A server that says something now and then, so that its watches live.
+Deno.test("KubeView stops watching a namespace that was not used for half an hour", async () => {
+  // The server sends an event now and then, so that its watches stay alive.
   const watches: FakeWatch[] = [];
   await using world = await viewOf(() => {
     const watch = listed(9, service("web", 8));
@@ -332,7 +332,7 @@ const pod = (name: string, more: Readonly<Record<string, unknown>> = {}) => ({
   },
 });
 
-Deno.test("KubeView reads a pod by name, once for all who ask, and keeps the answer for 5 s", async () => {
+Deno.test("KubeView reads a pod by name once for all callers, and keeps the answer for 5 s", async () => {
   await using world = await viewOf(({ path }) =>
     path.endsWith("/web-0") ? { status: 200, body: pod("web-0") } : { status: 404 }
   );
@@ -362,7 +362,7 @@ Deno.test("KubeView reads a pod by name, once for all who ask, and keeps the ans
   assert.equal(api.requests.length, 4);
 });
 
-Deno.test("KubeView finds living pods by address, in namespaces where it may not look everywhere", async () => {
+Deno.test("KubeView finds running pods by address in single namespaces without the right for the whole cluster", async () => {
   const dead = { ...pod("dead"), status: { phase: "Succeeded" } };
   await using world = await viewOf(({ path, query }) => {
     assert.equal(query.get("fieldSelector"), "status.podIP=10.244.0.7");

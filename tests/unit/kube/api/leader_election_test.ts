@@ -9,11 +9,11 @@ import { recordingLog } from "../../../support/recording_log.ts";
 
 const times = { lease: 15_000, renew: 10_000, retry: 2_000 };
 
-/** One Lease, as an API server keeps it. */
+/** One Lease as an API server stores it. */
 class OneLease {
   object: Record<string, unknown> | undefined;
   version = 0;
-  /** Whose requests get no answer. */
+  /** The holders whose requests get no response. */
   readonly silent = new Set<string>();
 
   api(who: string): KubeApi {
@@ -50,7 +50,7 @@ function elector(lease: OneLease, identity: string, clock: FakeClock): LeaderEle
   });
 }
 
-/** Leads until it is over, and tells of it. */
+/** Leads until the leadership ends, and records it. */
 function leading(lines: string[], who: string) {
   return async ({ signal }: Leadership): Promise<void> => {
     lines.push(`${who} leads`);
@@ -66,7 +66,7 @@ async function passing(clock: FakeClock, ms: number): Promise<void> {
   }
 }
 
-Deno.test("LeaderElection has one of two lead, and the other when that one stops, at once", async () => {
+Deno.test("LeaderElection lets one of two lead, and the other one at once when the first stops", async () => {
   const [lease, clock, lines] = [new OneLease(), new FakeClock(), [] as string[]];
   await using second = new Tasks(undefined, () => {});
   {
@@ -82,7 +82,7 @@ Deno.test("LeaderElection has one of two lead, and the other when that one stops
   assert.deepEqual(lines, ["a leads", "a ends", "b leads"]);
 });
 
-Deno.test("LeaderElection ends a leader that cannot renew before another one takes over", async () => {
+Deno.test("LeaderElection stops a leader that cannot renew before another one takes over", async () => {
   const [lease, clock, lines] = [new OneLease(), new FakeClock(), [] as string[]];
   await using tasks = new Tasks(undefined, () => {});
   const first = elector(lease, "a", clock);
@@ -98,13 +98,13 @@ Deno.test("LeaderElection ends a leader that cannot renew before another one tak
   assert.equal(first.isLeading, false);
   await passing(clock, 10_000);
   assert.deepEqual(lines, ["a leads", "a ends", "b leads"]);
-  // Who comes back is a follower.
+  // A returning replica is a follower.
   lease.silent.clear();
   await passing(clock, 30_000);
   assert.deepEqual(lines, ["a leads", "a ends", "b leads"]);
 });
 
-Deno.test("Leadership.remaining() is nothing for a process that was held up, whatever its timers say", async () => {
+Deno.test("Leadership.remaining() is 0 in a process that was suspended, even if its timers are late", async () => {
   const [lease, clock] = [new OneLease(), new FakeClock()];
   let held: Leadership | undefined;
   await using tasks = new Tasks(undefined, () => {});

@@ -3,7 +3,7 @@ import { LeaseWatch } from "../../../../src/kube/api/lease_watch.ts";
 import { FakeWatch } from "../../../support/fake_kube_api.ts";
 import { kubeWorld } from "../../../support/kube_world.ts";
 
-/** A Lease renewed at a second of the fake clock's calendar. */
+/** A Lease renewed at a second of the fake clock. */
 const lease = (name: string, version: number, second: number) => ({
   metadata: { name, namespace: "n", resourceVersion: String(version) },
   spec: { leaseDurationSeconds: 30, renewTime: new Date(Date.UTC(2026, 0, 1, 0, 0, second)).toISOString() },
@@ -14,7 +14,7 @@ const listed = {
 };
 const added = (...object: Parameters<typeof lease>) => ({ type: "ADDED", object: lease(...object) });
 
-Deno.test("LeaseWatch counts what is good now, by labels, and keeps the count while nothing is heard", async () => {
+Deno.test("LeaseWatch counts valid Leases by labels, and keeps the count during an outage", async () => {
   let isAway = false;
   const watch = new FakeWatch(added("a", 1, 0), added("b", 2, 0), added("old", 3, -60), listed);
   await using world = await kubeWorld({ answer: () => isAway ? "close" : watch });
@@ -34,7 +34,7 @@ Deno.test("LeaseWatch counts what is good now, by labels, and keeps the count wh
   assert.equal(leases.count, 2);
   assert.equal(world.api.requests[0]?.query.get("labelSelector"), "app=x");
   await clock.advance(20_000);
-  // One goes on, by a clock that is an hour late; the other does not.
+  // One holder renews, with a clock that is an hour slow; the other does not.
   watch.say(added("a", 4, -3580));
   await clock.advance(15_000);
   assert.equal(leases.count, 1);
@@ -46,7 +46,7 @@ Deno.test("LeaseWatch counts what is good now, by labels, and keeps the count wh
   await running;
 });
 
-Deno.test("LeaseWatch tells that it may not list, and lists once it may", async () => {
+Deno.test("LeaseWatch reports a missing list right, and lists once it is granted", async () => {
   let mayList = false;
   const failures: string[] = [];
   const watch = new FakeWatch(added("a", 1, 0), listed);

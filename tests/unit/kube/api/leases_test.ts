@@ -30,7 +30,7 @@ async function withLeases(
   await test(new Leases(world.client, "n"), world.api.requests);
 }
 
-Deno.test("leaseOf() reads what a Lease says, and nothing of what is none", () => {
+Deno.test("leaseOf() reads a Lease, and is undefined for other objects", () => {
   const lease = leaseOf(object);
   assert.equal(lease?.holder, "me");
   assert.equal(lease?.seconds, 30);
@@ -43,13 +43,13 @@ Deno.test("leaseOf() reads what a Lease says, and nothing of what is none", () =
 
 const at = (second: number) => new Date(Date.UTC(2026, 0, 1, 0, 0, second));
 const times = [
-  { name: "before its end", lease: { renewed: at(10) }, now: at(39), is: true },
-  { name: "not at its end", lease: { renewed: at(10) }, now: at(40), is: false },
-  { name: "by when it was acquired", lease: { acquired: at(10) }, now: at(39), is: true },
-  { name: "not without any time", lease: {}, now: at(0), is: false },
+  { name: "true before its end", lease: { renewed: at(10) }, now: at(39), is: true },
+  { name: "false at its end", lease: { renewed: at(10) }, now: at(40), is: false },
+  { name: "true by the time of acquisition", lease: { acquired: at(10) }, now: at(39), is: true },
+  { name: "false without any time", lease: {}, now: at(0), is: false },
 ];
 for (const { name, lease, now, is } of times) {
-  Deno.test(`isLeaseValid() says that a Lease is good ${is ? name : name}`, () => {
+  Deno.test(`isLeaseValid() is ${name}`, () => {
     const fields = {
       holder: "me",
       seconds: 30,
@@ -62,7 +62,7 @@ for (const { name, lease, now, is } of times) {
   });
 }
 
-Deno.test("Leases writes what it changes, with the version that it read and all it does not know", async () => {
+Deno.test("Leases writes its changes with the version that it read, and keeps unknown fields", async () => {
   await withLeases(() => ({ status: 200, body: object }), async (leases, requests) => {
     const lease = await leases.read("a", { signal });
     assert.ok(lease);
@@ -117,14 +117,14 @@ const others = [
   },
 ];
 for (const { name, status, ask, is } of others) {
-  Deno.test(`Leases: ${name}, which is no failure`, async () => {
+  Deno.test(`Leases: ${name} without an error`, async () => {
     await withLeases(() => ({ status, body: { message: "no" } }), async (leases) => {
       assert.equal(await ask(leases), is);
     });
   });
 }
 
-Deno.test("Leases: remove() names the version that it means", async () => {
+Deno.test("Leases: remove() sends the version that it read", async () => {
   await withLeases(() => ({ status: 200, body: {} }), async (leases, requests) => {
     assert.equal(await leases.remove(leaseOf(object) ?? assert.fail(), { signal }), true);
     assert.deepEqual(requests[0]?.body, { preconditions: { resourceVersion: "7" } });
@@ -133,7 +133,7 @@ Deno.test("Leases: remove() names the version that it means", async () => {
   });
 });
 
-Deno.test("Leases: list() asks by labels, and a right that is missing is told", async () => {
+Deno.test("Leases: list() selects by labels and reports a missing right", async () => {
   await withLeases(() => ({ status: 200, body: { items: [object, {}] } }), async (leases, requests) => {
     assert.deepEqual((await leases.list("app=x,b=c", { signal })).map(({ name }) => name), ["a"]);
     assert.equal(requests[0]?.query.get("labelSelector"), "app=x,b=c");

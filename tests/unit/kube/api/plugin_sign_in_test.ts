@@ -26,7 +26,7 @@ function worldOf(options: Partial<KubeWorldOptions>): Promise<KubeWorld> {
   return kubeWorld({ answer: () => ok, user: { exec }, ...options });
 }
 
-/** Why a request fails. */
+/** The error of a request. */
 async function failure({ client }: KubeWorld): Promise<PosternError> {
   const asked = client.json({ path: "/", timeout: 100_000 }, { signal });
   const error = await asked.then(() => undefined, (error) => error);
@@ -39,45 +39,46 @@ const failures: readonly {
   readonly answer?: KubeWorldOptions["answer"];
   readonly code: string;
   readonly message: RegExp;
-  /** How long until it fails, in ms. */
+  /** The time until it fails, in ms. */
   readonly after?: number;
 }[] = [
   {
-    name: "ended with a failure",
+    name: "failed",
     run: () => () => Promise.resolve(failed),
     code: "auth",
-    message: /^Cannot sign in with the credential plugin "kubelogin": it ended with 1: the window was closed/,
+    message:
+      /^Cannot sign in with the credential plugin "kubelogin": it exited with status 1: the window was closed/,
   },
   {
-    name: "printed nothing of use",
+    name: "printed unusable output",
     run: () => () => Promise.resolve({ code: 0, stdout: "hello", stderr: "" }),
     code: "auth",
-    message: /it printed no ExecCredential/,
+    message: /its output is not an ExecCredential/,
   },
   {
-    name: "printed without end",
+    name: "printed endless output",
     run: () => () => Promise.reject(new PosternError("protocol", "Cannot take what the program says")),
     code: "auth",
-    message: /it printed more than 1048576 bytes/,
+    message: /its output exceeds 1048576 bytes/,
   },
   {
-    name: "gave no answer in time",
+    name: "timed out",
     run: (world) => ({ signal }) => pause(world().clock, 1e9, { signal }).then(() => failed),
     code: "timeout",
     message: /no answer within 60 s/,
     after: 60_000,
   },
   {
-    name: "gave what the server refuses",
+    name: "printed rejected credentials",
     run: () => () => Promise.resolve(given("unknown")),
     answer: () => ({ status: 401 }),
     code: "auth",
     message:
-      /^Cannot sign in to the cluster "lab": its API server answers 401 to what the credential plugin "kubelogin" gave/,
+      /^Cannot sign in to the cluster "lab": its API server rejects the credentials of the credential plugin "kubelogin" with 401/,
   },
 ];
 for (const { name, run, answer, code, message, after = 0 } of failures) {
-  Deno.test(`PluginSignIn runs no plugin again that ${name}, before that is allowed`, async () => {
+  Deno.test(`PluginSignIn does not rerun a plugin that ${name} until that is allowed`, async () => {
     const known: { world?: KubeWorld } = {};
     const plugin = run(() => known.world ?? assert.fail("no world yet"));
     await using world = await worldOf({ ...(plugin && { run: plugin }), ...(answer && { answer }) });
@@ -92,12 +93,12 @@ for (const { name, run, answer, code, message, after = 0 } of failures) {
     const later = await failure(world);
     assert.equal(later.message, `${said} (10m ago)`);
     assert.deepEqual([later.code, later.detail], [code, "sign_in"]);
-    assert.equal(later.hint, "connect to a name of this cluster again, or run: postern reload");
+    assert.equal(later.hint, "connect to this cluster again, or run: postern reload");
     assert.deepEqual([world.runs.length, world.api.requests.length], [1, sent]);
   });
 }
 
-Deno.test("PluginSignIn runs a plugin again where a person asks for the cluster, and not within 10 s", async () => {
+Deno.test("PluginSignIn reruns a plugin when the user asks for the cluster, but not within 10 s", async () => {
   let result = failed;
   await using world = await worldOf({ run: () => Promise.resolve(result) });
   await failure(world);
@@ -109,7 +110,7 @@ Deno.test("PluginSignIn runs a plugin again where a person asks for the cluster,
   world.client.allowSignIn();
   await failure(world);
   assert.equal(world.runs.length, 2);
-  // What has failed since counts 10 s again.
+  // The new failure counts for another 10 s.
   world.client.allowSignIn();
   await failure(world);
   assert.equal(world.runs.length, 2);
@@ -119,7 +120,7 @@ Deno.test("PluginSignIn runs a plugin again where a person asks for the cluster,
   assert.equal(world.runs.length, 3);
 });
 
-Deno.test("PluginSignIn lets one run serve all requests that wait for it, and one failure all of them", async () => {
+Deno.test("PluginSignIn shares one run and one failure among all waiting requests", async () => {
   const { promise, resolve } = Promise.withResolvers<RunResult>();
   await using world = await worldOf({ run: () => promise });
   const asked = Array.from({ length: 30 }, () => {
@@ -131,7 +132,7 @@ Deno.test("PluginSignIn lets one run serve all requests that wait for it, and on
   assert.equal(world.runs.length, 1);
 });
 
-Deno.test("PluginSignIn runs a plugin by itself when what it gave has ended, and stops at a failure", async () => {
+Deno.test("PluginSignIn reruns a plugin when its credentials expire, until a failure", async () => {
   let result: () => RunResult = () => failed;
   await using world = await worldOf({ run: () => Promise.resolve(result()) });
   result = () => {
@@ -149,7 +150,7 @@ Deno.test("PluginSignIn runs a plugin by itself when what it gave has ended, and
   assert.equal(world.runs.length, 3);
 });
 
-Deno.test("PluginSignIn forgets a failure of another user of the kubeconfig", async () => {
+Deno.test("PluginSignIn forgets the failure of a former user of the kubeconfig", async () => {
   let accepted = "Bearer one";
   await using world = await worldOf({
     run: () => Promise.resolve(given("one")),
@@ -166,7 +167,7 @@ Deno.test("PluginSignIn forgets a failure of another user of the kubeconfig", as
 });
 
 for (const code of ["config", "not_allowed"] as const) {
-  Deno.test(`PluginSignIn needs no leave to try a program again that could not be started: ${code}`, async () => {
+  Deno.test(`PluginSignIn retries a program that could not be started without being asked: ${code}`, async () => {
     const missing = new PosternError(code, 'Cannot run "kubelogin": it is not there');
     let isThere = false;
     await using world = await worldOf({

@@ -6,7 +6,7 @@ const { signal } = new AbortController();
 const question = { token: "its-token", audience: "konnectivity" };
 const known = { authenticated: true, user: { username: "system:serviceaccount:a:b" } };
 
-Deno.test("reviewToken() asks whose token it is, and for whom", async () => {
+Deno.test("reviewToken() requests the user of a token for an audience", async () => {
   const status = { ...known, audiences: ["konnectivity"] };
   await using world = await kubeWorld({ answer: () => ({ status: 201, body: { status } }) });
   assert.equal(await reviewToken(world.client, question, { signal }), "system:serviceaccount:a:b");
@@ -19,17 +19,17 @@ Deno.test("reviewToken() asks whose token it is, and for whom", async () => {
 });
 
 const refusals = [
-  { name: "a token that nobody knows", status: { error: "no" }, says: /does not know it/ },
-  { name: "an answer without a word", status: undefined, says: /does not know it/ },
+  { name: "an unknown token", status: { error: "no" }, says: /the API server rejects it/ },
+  { name: "an empty response", status: undefined, says: /the API server rejects it/ },
   {
-    name: "a token for others",
+    name: "a token for another audience",
     status: { ...known, audiences: ["api"] },
-    says: /not meant for "konnectivity"/,
+    says: /its audience is not "konnectivity"/,
   },
-  { name: "an answer that leaves open for whom", status: known, says: /not meant for "konnectivity"/ },
+  { name: "a response without an audience", status: known, says: /its audience is not "konnectivity"/ },
 ];
 for (const { name, status, says } of refusals) {
-  Deno.test(`reviewToken() refuses ${name}, and does not repeat it`, async () => {
+  Deno.test(`reviewToken() refuses ${name} without showing the token`, async () => {
     await using world = await kubeWorld({ answer: () => ({ status: 201, body: { status } }) });
     const error = await reviewToken(world.client, question, { signal }).catch((error) => error);
     assert.equal(error.code, "auth");

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { WatchState, type WatchStep } from "../../../../src/kube/api/watch_state.ts";
 
-/** A state whose sink is a set of names with the version each has. */
+/** A state whose sink is a set of names with versions. */
 function observed() {
   const held = new Map<string, string>();
   const state = new WatchState({
@@ -32,65 +32,65 @@ const cases: readonly {
   shown: string;
   version: string;
 }[] = [
-  { name: "takes what is new", events: [added("b", 6)], steps: ["changed"], shown: "a@5 b@6", version: "6" },
+  { name: "adds a new object", events: [added("b", 6)], steps: ["changed"], shown: "a@5 b@6", version: "6" },
   {
-    name: "passes over a repetition",
+    name: "ignores a repetition",
     events: [added("b", 6), added("b", 6)],
     steps: ["changed", "same"],
     shown: "a@5 b@6",
     version: "6",
   },
   {
-    name: "passes over an event that comes too late, by number and not by letter",
+    name: "ignores a late event, comparing versions as numbers",
     events: [added("a", 10), added("a", 9)],
     steps: ["changed", "same"],
     shown: "a@10",
     version: "10",
   },
   {
-    name: "removes",
+    name: "removes an object",
     events: [deleted("a", 6), deleted("a", 6)],
     steps: ["changed", "same"],
     shown: "",
     version: "6",
   },
   {
-    name: "does not bring back what was removed after",
+    name: "does not restore an object that was removed later",
     events: [deleted("a", 8), added("a", 7), added("a", 9)],
     steps: ["changed", "same", "changed"],
     shown: "a@9",
     version: "9",
   },
   {
-    name: "does not forget when it was removed for the last time",
+    name: "remembers the latest version of a removed object",
     events: [deleted("a", 9), deleted("a", 7), added("a", 8)],
     steps: ["changed", "same", "same"],
     shown: "",
     version: "9",
   },
   {
-    name: "does not remove what was made again after",
+    name: "does not remove an object that was created again later",
     events: [added("a", 9), deleted("a", 8)],
     steps: ["changed", "same"],
     shown: "a@9",
     version: "9",
   },
   {
-    name: "moves on with a bookmark, and never back",
+    name: "advances with a bookmark, but never back",
     events: [bookmark(20), bookmark(7)],
     steps: ["same", "same"],
     shown: "a@5",
     version: "20",
   },
   {
-    name: "says that the server has forgotten",
+    name: "reports an expired version",
     events: [{ type: "ERROR", object: { kind: "Status", code: 410 } }],
     steps: ["gone"],
     shown: "a@5",
     version: "5",
   },
   {
-    name: "hands on another error",
+    name: "returns other errors",
     events: [{ type: "ERROR", object: { code: 500, message: "no" } }],
     steps: [{ status: 500, text: '{"code":500,"message":"no"}' }],
     shown: "a@5",
@@ -109,7 +109,7 @@ for (const { name, events, steps, shown: expected, version } of cases) {
   });
 }
 
-Deno.test("WatchState keeps what it has until a new list is whole, and then drops what that does not name", () => {
+Deno.test("WatchState keeps old objects until a new list is complete, then drops unlisted ones", () => {
   const { state, shown } = observed();
   state.beginList();
   assert.equal(state.page(list(5, [object("a", 1), object("b", 2)])), undefined);
@@ -122,12 +122,12 @@ Deno.test("WatchState keeps what it has until a new list is whole, and then drop
   assert.equal(state.resourceVersion, "9");
 });
 
-Deno.test("WatchState takes the first events of a WatchList for the list, up to the bookmark that says so", () => {
+Deno.test("WatchState treats the first events of a WatchList as the list, up to its bookmark", () => {
   const { state, shown } = observed();
   state.beginList();
   state.page(list(50, [object("old", 40), object("a", 41)]));
   state.beginList();
-  // After a backup was restored its versions are smaller than before.
+  // After a restored backup, versions are smaller than before.
   assert.equal(state.event(added("a", 3)), "changed");
   assert.equal(state.event(bookmark(4)), "same");
   assert.equal(state.resourceVersion, undefined);

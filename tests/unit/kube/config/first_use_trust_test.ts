@@ -11,7 +11,7 @@ const api = new URL("https://api.c-a.example.net:6443");
 const pemOf = (text: string) => `-----BEGIN CERTIFICATE-----\n${btoa(text)}\n-----END CERTIFICATE-----\n`;
 const [leaf, authority, other] = [pemOf("leaf"), pemOf("authority"), pemOf("other")];
 
-/** An API server whose certificate is signed by `signer`, and what it shows of that. */
+/** An API server whose certificate is signed by `signer`, and the chain that it sends. */
 class Server {
   readonly memory = new MemoryWorld();
   signer = authority;
@@ -19,7 +19,7 @@ class Server {
     { pem: leaf, isAuthority: false },
     { pem: authority, isAuthority: true },
   ];
-  /** Whether the system trusts it. */
+  /** Whether the system trusts the certificate. */
   isKnown = false;
   dialled = 0;
 
@@ -49,7 +49,7 @@ class Server {
   }
 }
 
-Deno.test("learnAuthority() believes what an API server shows, once, and tells its fingerprint", async () => {
+Deno.test("learnAuthority() trusts the authority of an API server on first use, and returns its fingerprint", async () => {
   const server = new Server();
   assert.equal(await server.trusted(), undefined);
   const learnt = await server.learn();
@@ -61,14 +61,14 @@ Deno.test("learnAuthority() believes what an API server shows, once, and tells i
   assert.equal(await server.learn(), undefined);
 });
 
-Deno.test("learnAuthority() keeps nothing of an API server that the system trusts", async () => {
+Deno.test("learnAuthority() stores nothing if the system trusts the API server", async () => {
   const server = new Server();
   server.isKnown = true;
   assert.equal(await server.learn(), undefined);
   assert.equal(await server.trusted(), undefined);
 });
 
-Deno.test("learnAuthority() refuses another authority than the first one, also where the system trusts it", async () => {
+Deno.test("learnAuthority() refuses another authority later, even if the system trusts it", async () => {
   const server = new Server();
   await server.learn();
   server.signer = other;
@@ -84,11 +84,11 @@ Deno.test("learnAuthority() refuses another authority than the first one, also w
 
 const unusable: readonly { name: string; chain: readonly ShownCertificate[] }[] = [
   { name: "nothing", chain: [] },
-  { name: "its own certificate only", chain: [{ pem: leaf, isAuthority: false }] },
-  { name: "an authority that has not signed it", chain: [{ pem: other, isAuthority: true }] },
+  { name: "only its own certificate", chain: [{ pem: leaf, isAuthority: false }] },
+  { name: "an authority that did not sign it", chain: [{ pem: other, isAuthority: true }] },
 ];
 for (const { name, chain } of unusable) {
-  Deno.test(`learnAuthority() believes nothing of who shows ${name}`, async () => {
+  Deno.test(`learnAuthority() trusts no server that sends ${name}`, async () => {
     const server = new Server();
     server.chain = chain;
     await assert.rejects(server.learn(), (error) => isPosternError(error, "auth"));

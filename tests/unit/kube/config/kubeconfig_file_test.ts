@@ -48,7 +48,7 @@ Deno.test("writtenKubeconfig() quotes every text", async () => {
   assert.equal(await writtenKubeconfig(kubeconfig), text);
 });
 
-Deno.test("writeKubeconfigFile() replaces what postern has written, and nothing else unless forced", async () => {
+Deno.test("writeKubeconfigFile() replaces postern's own files, and others only when forced", async () => {
   const files = new MemoryFiles({ "/mine": "apiVersion: v1\n", "/empty": "" });
   const write = (path: string, force = false) => writeKubeconfigFile(files, path, kubeconfig, { force });
   await write("/new");
@@ -93,7 +93,7 @@ users:
   user: {token: abc}
 `;
 
-Deno.test("mergeKubeconfigFile() keeps remarks, other entries and the current context", async () => {
+Deno.test("mergeKubeconfigFile() keeps comments, other entries and the current context", async () => {
   const files = new MemoryFiles({ "/k": own });
   const again = () => merge(files, "/k", kubeconfig, { force: false });
   await again();
@@ -107,7 +107,7 @@ Deno.test("mergeKubeconfigFile() keeps remarks, other entries and the current co
   assert.equal(await files.readText("/k"), merged);
 });
 
-Deno.test("mergeKubeconfigFile() keeps the user and the namespace that a context has", async () => {
+Deno.test("mergeKubeconfigFile() keeps the user and the namespace of a context", async () => {
   const files = new MemoryFiles({
     "/k": "contexts:\n- name: c-a\n  context: {cluster: c-a, user: mine, namespace: shop}\nclusters: []\n",
   });
@@ -120,13 +120,13 @@ Deno.test("mergeKubeconfigFile() keeps the user and the namespace that a context
   assert.match(merged, /clusters:\n {2}- name: "c-a"/);
 });
 
-Deno.test("mergeKubeconfigFile() replaces a cluster of the same name that leads elsewhere only when forced", async () => {
+Deno.test("mergeKubeconfigFile() replaces a cluster of the same name that points elsewhere only when forced", async () => {
   const files = new MemoryFiles({
     "/k": "clusters: [{name: c-a, cluster: {server: https://else.example}}]\n",
   });
   await assert.rejects(
     merge(files, "/k", kubeconfig, { force: false }),
-    (error) => isPosternError(error, "not_allowed") && /lead elsewhere: c-a$/.test(error.message),
+    (error) => isPosternError(error, "not_allowed") && /\(1 cluster\): c-a$/.test(error.message),
   );
   await merge(files, "/k", kubeconfig, { force: true });
   assert.match(await files.readText("/k"), /api\.c-a\.example\.net/);
@@ -153,7 +153,7 @@ for (const { what, entries, told } of elsewhere) {
       merge(files, "/k", kubeconfig, { force: false }),
       (error) =>
         isPosternError(error, "not_allowed") &&
-        error.message === `Cannot add to "/k": ${told} of the same name lead elsewhere: c-a`,
+        error.message === `Cannot add to "/k": it has different entries with the same name (${told}): c-a`,
     );
     assert.equal(await files.readText("/k"), mine);
     await merge(files, "/k", kubeconfig, { force: true });
@@ -161,13 +161,13 @@ for (const { what, entries, told } of elsewhere) {
   });
 }
 
-Deno.test("mergeKubeconfigFile() takes up a user of its own whose cluster was taken out", async () => {
+Deno.test("mergeKubeconfigFile() replaces its own user if the cluster was removed", async () => {
   const files = new MemoryFiles({ "/k": "users: [{name: c-a, user: {token: no}}]\n" });
   await merge(files, "/k", kubeconfig, { force: false });
   assert.match(await files.readText("/k"), /api\.c-a\.example\.net/);
 });
 
-Deno.test("mergeKubeconfigFile() makes a file where there is none, and refuses what is no kubeconfig", async () => {
+Deno.test("mergeKubeconfigFile() creates a missing file, and refuses one that is not a kubeconfig", async () => {
   const files = new MemoryFiles({ "/list": "- a\n", "/broken": "a: [\n" });
   await merge(files, "/new", kubeconfig, { force: false });
   assert.equal(await files.readText("/new"), text);
@@ -179,7 +179,7 @@ Deno.test("mergeKubeconfigFile() makes a file where there is none, and refuses w
   }
 });
 
-Deno.test("mergeKubeconfigFile() takes no other current context than that of a file behind it", async () => {
+Deno.test("mergeKubeconfigFile() keeps the current context of a later file", async () => {
   const files = new MemoryFiles({ "/mine": own, "/none": "current-context: ''\n", "/first": "users: []\n" });
   for (const path of ["/first", "/new"]) {
     await merge(files, path, kubeconfig, { force: false, behind: ["/missing", "/none", "/mine"] });
@@ -191,7 +191,7 @@ Deno.test("mergeKubeconfigFile() takes no other current context than that of a f
   assert.match(await files.readText("/first"), /current-context: "?c-a"?$/m);
 });
 
-Deno.test("makeCurrent() knows the contexts of files behind the one that it changes", async () => {
+Deno.test("makeCurrent() knows the contexts of later files", async () => {
   const files = new MemoryFiles({ "/k": text.replace(/current-context: .*/, ""), "/mine": own });
   const clock = new FakeClock();
   const { signal } = new AbortController();
@@ -205,7 +205,7 @@ Deno.test("makeCurrent() knows the contexts of files behind the one that it chan
 });
 
 for (const value of ["*hidden", "|hidden"]) {
-  Deno.test(`mergeKubeconfigFile() shows nothing of what it cannot read: ${value}`, async () => {
+  Deno.test(`mergeKubeconfigFile() hides unreadable content: ${value}`, async () => {
     const files = new MemoryFiles({ "/k": `users:\n- user:\n    token: ${value}\n` });
     await assert.rejects(
       merge(files, "/k", kubeconfig, { force: true }),
@@ -214,7 +214,7 @@ for (const value of ["*hidden", "|hidden"]) {
   });
 }
 
-Deno.test("makeCurrent() quotes what Go's reader takes for something else than a text", async () => {
+Deno.test("makeCurrent() quotes texts that Go's parser reads as other types", async () => {
   const contexts =
     "contexts: [{name: 'no', context: {cluster: other}}, {name: dev, context: {cluster: other}}]\n";
   const files = new MemoryFiles({ "/k": `${contexts}current-context: dev # mine\n` });
@@ -225,7 +225,7 @@ Deno.test("makeCurrent() quotes what Go's reader takes for something else than a
   assert.equal(await go("dev"), "no");
 });
 
-Deno.test("mergeKubeconfigFile() quotes what Go's reader takes for something else than a text", async () => {
+Deno.test("mergeKubeconfigFile() quotes texts that Go's parser reads as other types", async () => {
   const files = new MemoryFiles({
     "/k": "clusters: []\ncontexts: [{name: 'no', context: {namespace: shop}}]\n",
   });
@@ -239,7 +239,7 @@ Deno.test("mergeKubeconfigFile() quotes what Go's reader takes for something els
   assert.doesNotMatch(await files.readText("/k"), /[ :]no\b/);
 });
 
-Deno.test("mergeKubeconfigFile() keeps the remarks of a file that has nothing else, which is not ours to replace", async () => {
+Deno.test("mergeKubeconfigFile() keeps the comments of a file without other content", async () => {
   const files = new MemoryFiles({ "/k": "# mine\n  # of the old cluster: https://old.example\n" });
   await merge(files, "/k", kubeconfig, { force: false });
   const merged = await files.readText("/k");
@@ -295,11 +295,13 @@ const aliasedElsewhere: readonly { name: string; entries: string }[] = [
 ];
 
 for (const { name, entries } of aliasedElsewhere) {
-  Deno.test(`mergeKubeconfigFile() changes ${name} that is an alias and leads elsewhere only when forced`, async () => {
+  Deno.test(`mergeKubeconfigFile() changes ${name} that is an alias and points elsewhere only when forced`, async () => {
     const files = new MemoryFiles({ "/k": entries });
     await assert.rejects(
       merge(files, "/k", kubeconfig, { force: false }),
-      (error) => isPosternError(error, "not_allowed") && /1 cluster of the same name/.test(error.message),
+      (error) =>
+        isPosternError(error, "not_allowed") &&
+        /different entries with the same name \(1 cluster\)/.test(error.message),
     );
     assert.equal(await files.readText("/k"), entries);
     await merge(files, "/k", kubeconfig, { force: true });
@@ -307,7 +309,7 @@ for (const { name, entries } of aliasedElsewhere) {
   });
 }
 
-Deno.test("mergeKubeconfigFile() takes no entry out by which others go", async () => {
+Deno.test("mergeKubeconfigFile() does not remove an entry that aliases refer to", async () => {
   const entries = `clusters:\n- {name: c-a, cluster: &one {${server}}}\n- {name: other, cluster: *one}\n`;
   const files = new MemoryFiles({ "/k": entries });
   await assert.rejects(
@@ -317,7 +319,7 @@ Deno.test("mergeKubeconfigFile() takes no entry out by which others go", async (
   assert.equal(await files.readText("/k"), entries);
 });
 
-Deno.test("mergeKubeconfigFile() waits for kubectl's lock, and leaves none of its own", async () => {
+Deno.test("mergeKubeconfigFile() waits for kubectl's lock, and removes its own", async () => {
   const files = new MemoryFiles({ "/k": own, "/k.lock": "" });
   const clock = new FakeClock();
   const { signal } = new AbortController();
@@ -331,17 +333,17 @@ Deno.test("mergeKubeconfigFile() waits for kubectl's lock, and leaves none of it
   assert.equal(await files.info("/k.lock"), undefined);
 });
 
-Deno.test("mergeKubeconfigFile() says how to go on where a lock was left", async () => {
+Deno.test("mergeKubeconfigFile() names a stale lock in its hint", async () => {
   const files = new MemoryFiles({ "/k": own, "/k.lock": "" });
   await assert.rejects(
     merge(files, "/k", kubeconfig, { force: false }),
-    (error) => isPosternError(error, "config") && /remove "\/k\.lock"$/.test(error.hint ?? ""),
+    (error) => isPosternError(error, "config") && /remove the stale lock "\/k\.lock"$/.test(error.hint ?? ""),
   );
   assert.ok(await files.info("/k.lock"));
   assert.equal(await files.readText("/k"), own);
 });
 
-Deno.test("mergeKubeconfigFile() puts back what a kubectl has taken out that had not seen it", async () => {
+Deno.test("mergeKubeconfigFile() restores entries that a concurrent kubectl removed", async () => {
   const files = new MemoryFiles({ "/k": own });
   const clock = new FakeClock();
   const { signal } = new AbortController();

@@ -12,7 +12,7 @@ const talos = {
   talosAPICertificateAuthorityData: btoa(pem),
 };
 
-Deno.test("kubeconfigOf() calls cluster, context and user as the cluster is, and sorts them", () => {
+Deno.test("kubeconfigOf() names cluster, context and user after the cluster, and sorts them", () => {
   const { kubeconfig, notes } = made([
     cluster("c-b", { openshiftApiURL: "https://api.c-b.example.net:6443", login: { exec: exec() } }),
     cluster("c-a", { openshiftApiURL: "https://api.c-a.example.net:6443/" }),
@@ -53,7 +53,7 @@ Deno.test("kubeconfigOf() calls cluster, context and user as the cluster is, and
     "current-context": "c-b",
   });
   assert.equal(notes.length, 1);
-  assert.match(notes[0] ?? "", /^c-none is left out: no fact has an address of its API/);
+  assert.match(notes[0] ?? "", /^c-none is left out: no fact contains an API URL/);
 });
 
 Deno.test("kubeconfigOf() gives Talos clusters kubelogin and their certificate authority", () => {
@@ -71,7 +71,7 @@ Deno.test("kubeconfigOf() gives Talos clusters kubelogin and their certificate a
   ]);
 });
 
-Deno.test("kubeconfigOf() takes a certificate authority that is plain PEM", () => {
+Deno.test("kubeconfigOf() accepts a certificate authority in plain PEM", () => {
   const { kubeconfig } = made([cluster("c-a", { ...talos, talosAPICertificateAuthorityData: `x\n${pem}` })]);
   assert.equal(kubeconfig.clusters[0]?.cluster["certificate-authority-data"], btoa(pem));
 });
@@ -96,23 +96,27 @@ const withoutUser: readonly {
   {
     name: "a bad user",
     facts: { ...talos, login: { exec: exec("sh") } },
-    note: /no user: the fact login cannot be used/,
+    note: /no user: postern cannot use the fact login/,
   },
   {
     name: "a token",
     facts: { ...talos, login: { token: "s3cret" } },
-    note: /holds credentials: add --with-credentials/,
+    note: /contains credentials; to write them, add --with-credentials/,
   },
   {
-    name: "kubelogin that is not allowed",
+    name: "kubelogin that is not in allowExec",
     facts: talos,
-    note: /allowExec does not name kubelogin/,
+    note: /kubelogin is not in allowExec/,
     options: { rulesFor: () => ({ allowExec: [] }) },
   },
-  { name: "nothing", facts: { talosApiURL: talos.talosApiURL }, note: /no fact says how to sign in/ },
+  {
+    name: "an empty cluster",
+    facts: { talosApiURL: talos.talosApiURL },
+    note: /no fact describes a sign-in/,
+  },
 ];
 for (const { name, facts, note, options = {} } of withoutUser) {
-  Deno.test(`kubeconfigOf() tells of ${name}`, () => {
+  Deno.test(`kubeconfigOf() reports ${name}`, () => {
     const { kubeconfig, notes } = made([cluster("c-a", facts)], options);
     assert.equal(notes.length, 1);
     assert.match(notes[0] ?? "", note);
@@ -121,7 +125,7 @@ for (const { name, facts, note, options = {} } of withoutUser) {
   });
 }
 
-Deno.test("kubeconfigOf() writes a token where credentials are wanted", () => {
+Deno.test("kubeconfigOf() writes a token when credentials are requested", () => {
   const { kubeconfig } = made([cluster("c-a", { ...talos, login: { token: "s3cret" } })], {
     credentials: true,
   });

@@ -29,7 +29,9 @@ function shop(...pods: readonly string[]): FakeClusterParts {
   };
 }
 
-/** Says something and reads what comes first, as a relay does: it reads all the time, which is how it meets a failure. */
+/**
+ * Sends a text and reads the first response. Like a relay it reads all the time, so that it sees failures.
+ */
 async function answerOf(conn: Conn, pod: PodEnds): Promise<string> {
   const into = new Uint8Array(64);
   const [count] = await Promise.all([
@@ -40,7 +42,7 @@ async function answerOf(conn: Conn, pod: PodEnds): Promise<string> {
   return new TextDecoder().decode(into.subarray(0, count ?? 0));
 }
 
-/** A WebSocket is accepted with a digest, which takes more than turns of the loop that stands still. */
+/** A WebSocket upgrade computes a digest, which takes real time while the fake clock stands still. */
 async function untilConnected(pod: PodEnds): Promise<Conn> {
   while (pod.ends.length === 0) await nextTurn();
   return pod.last;
@@ -48,7 +50,7 @@ async function untilConnected(pod: PodEnds): Promise<Conn> {
 
 const names = ["web", "WEB.shop", "web.shop.svc", "web.shop.svc.cluster.local.", "10.96.0.7"];
 for (const host of names) {
-  Deno.test(`ClusterLink leads ${host} to a pod, by what is held`, async () => {
+  Deno.test(`ClusterLink connects ${host} to a pod from the objects in memory`, async () => {
     const pod = new PodEnds();
     await using lab = standInLink({ parts: shop("web-1"), connect: pod.connect });
     await lab.link.connect({ signal });
@@ -60,13 +62,13 @@ for (const host of names) {
     assert.equal(await answerOf(conn, pod), "answer");
     assert.deepEqual(steps, [
       "the Service shop/web of lab: web-1:8080",
-      "forwards to port 8080 of the pod shop/web-1",
+      "forwarding to port 8080 of the pod shop/web-1",
     ]);
     assert.deepEqual(lab.asked, ["web-1"]);
   });
 }
 
-Deno.test("ClusterLink follows a pod that refuses with another one, and logs that once", async () => {
+Deno.test("ClusterLink tries another pod after one that refuses, and logs that once", async () => {
   const pod = new PodEnds();
   const connect = (name: string) => name === "deaf" ? refusal : pod.connect();
   await using lab = standInLink({ parts: shop("deaf", "hears"), connect });
@@ -78,7 +80,7 @@ Deno.test("ClusterLink follows a pod that refuses with another one, and logs tha
   ]);
 });
 
-Deno.test("ClusterLink tries two others at most", async () => {
+Deno.test("ClusterLink tries at most two other pods", async () => {
   const tried: string[] = [];
   const connect = (name: string) => {
     tried.push(name);
@@ -93,13 +95,13 @@ Deno.test("ClusterLink tries two others at most", async () => {
   assert.deepEqual(tried, ["a", "b", "c"]);
 });
 
-Deno.test("ClusterLink waits a moment for what replaces a pod that is gone, and not for ever", async () => {
+Deno.test("ClusterLink waits for the replacement of a vanished pod, up to a limit", async () => {
   const pod = new PodEnds();
   const isGone = (name: string) => name === "old";
   await using lab = standInLink({ parts: shop("old"), connect: pod.connect, isGone });
   const dialing = lab.link.dial({ host: "web", port: 80 }, { signal });
   await settle();
-  // The watch tells of the new one while the dial waits.
+  // The watch delivers the new pod while the dial waits.
   lab.view.change(shop("new"));
   await using conn = await dialing;
   assert.equal(await answerOf(conn, pod), "answer");
@@ -114,7 +116,7 @@ Deno.test("ClusterLink waits a moment for what replaces a pod that is gone, and 
   await failing;
 });
 
-Deno.test("ClusterLink takes the pod that a StatefulSet puts in the place of one that is gone, by the same name", async () => {
+Deno.test("ClusterLink uses the new pod of a StatefulSet with the name of the vanished one", async () => {
   const pod = new PodEnds();
   let isAway = true;
   await using lab = standInLink({ parts: shop("db-0"), connect: pod.connect, isGone: () => isAway });
@@ -138,7 +140,7 @@ Deno.test("ClusterLink takes the pod that a StatefulSet puts in the place of one
   assert.deepEqual(lab.asked, ["db-0", "db-0"]);
 });
 
-Deno.test("ClusterLink asks once more for a pod of which an older session says that it is gone", async () => {
+Deno.test("ClusterLink retries once if an older session reports a pod as gone", async () => {
   const pod = new PodEnds();
   const gone = 'failed to find sandbox "a1" in store: not found';
   const asked: string[] = [];
@@ -147,7 +149,7 @@ Deno.test("ClusterLink asks once more for a pod of which an older session says t
   await using lab = standInLink({ parts: shop("db-0"), connect, asked });
   await using first = await lab.link.dial({ host: "web", port: 80 }, { signal });
   assert.equal(await answerOf(first, pod), "answer");
-  // By the same name, as a StatefulSet does: the session leads to the former one for ever.
+  // As in a StatefulSet, the new pod has the same name; the session stays bound to the former pod.
   isReplaced = true;
   await using second = await lab.link.dial({ host: "web", port: 80 }, { signal });
   assert.deepEqual(asked, ["db-0"]);
@@ -162,7 +164,7 @@ Deno.test("ClusterLink asks once more for a pod of which an older session says t
   assert.deepEqual(asked, ["db-0", "db-0"]);
 });
 
-Deno.test("ClusterLink follows a rollout in which every pod is gone when it is asked for, and not for ever", async () => {
+Deno.test("ClusterLink follows a rollout in which every pod vanishes, up to a limit", async () => {
   const pod = new PodEnds();
   const old = Array.from({ length: 8 }, (_, at) => `old-${at}`);
   const isGone = (name: string) => name.startsWith("old");
@@ -180,13 +182,13 @@ Deno.test("ClusterLink follows a rollout in which every pod is gone when it is a
 
 const refused: readonly { host: string; port: number; code: ErrorCode; message: RegExp }[] = [
   { host: "none", port: 80, code: "name_not_found", message: /Service "shop\/none" in lab/ },
-  { host: "a.b.c.example", port: 80, code: "name_not_found", message: /no name of a cluster/ },
+  { host: "a.b.c.example", port: 80, code: "name_not_found", message: /not a cluster name/ },
   { host: "web", port: 81, code: "refused", message: /port 81 of .*web/ },
   { host: "idle", port: 80, code: "unreachable", message: /no ready endpoint/ },
   { host: "out", port: 80, code: "not_allowed", message: /the ExternalName "db\.example\.net"/ },
 ];
 for (const { host, port, code, message } of refused) {
-  Deno.test(`ClusterLink refuses ${host}:${port} as ${code}, and asks its API server nothing`, async () => {
+  Deno.test(`ClusterLink refuses ${host}:${port} with ${code} and sends no request`, async () => {
     await using lab = standInLink({ parts: shop("web-1"), connect: () => memoryPair()[0] });
     await assert.rejects(lab.link.dial({ host, port }, { signal }), (error) => {
       assert.ok(error instanceof PosternError);
@@ -198,7 +200,7 @@ for (const { host, port, code, message } of refused) {
   });
 }
 
-Deno.test("ClusterLink dials an ExternalName where it may", async () => {
+Deno.test("ClusterLink dials an ExternalName if allowed", async () => {
   const [near] = memoryPair();
   const dialled: unknown[] = [];
   await using lab = standInLink({
@@ -213,7 +215,7 @@ Deno.test("ClusterLink dials an ExternalName where it may", async () => {
   assert.deepEqual(dialled, [{ host: "db.example.net", port: 5432 }]);
 });
 
-Deno.test("ClusterLink locates by what is held, and says why something leads nowhere", async () => {
+Deno.test("ClusterLink locates targets in memory, and reports unreachable ones", async () => {
   await using lab = standInLink({ parts: shop("web-1"), connect: () => memoryPair()[0] });
   const at = (host: string, port = 80) => lab.link.locate({ host, port });
   assert.equal(at("web"), undefined);

@@ -12,7 +12,7 @@ import { type StandInLink, standInLink, type StandInLinkOptions } from "../../..
 
 const { signal } = new AbortController();
 
-/** A kubeconfig of these contexts, the first of them the current one. */
+/** A kubeconfig with these contexts; the first is the current one. */
 async function configOf(contexts: readonly string[], token = "secret") {
   const text = JSON.stringify({
     apiVersion: "v1",
@@ -66,7 +66,7 @@ async function made(
   return { set, clock, uses, links };
 }
 
-Deno.test("ClusterSet makes a link at its first use, for the current context or the one that is named", async () => {
+Deno.test("ClusterSet creates a link on first use, for the current or a named context", async () => {
   for (const [settings, expected] of [[{}, "one"], [{ context: "two" }, "two"]] as const) {
     const { set, uses } = await made(settings);
     await using _set = set;
@@ -95,13 +95,13 @@ for (const { host, found } of hosts) {
     if (found) return;
     await assert.rejects(set.dial({ host, port: 80 }, { signal }), (error) => {
       assert.ok(error instanceof PosternError && error.code === "name_not_found");
-      assert.match(error.hint ?? "", /NAME\.CONTEXT\.k8s\.internal with one of: one, two$/);
+      assert.match(error.hint ?? "", /NAME\.CONTEXT\.k8s\.internal with one of these contexts: one, two$/);
       return true;
     });
   });
 }
 
-Deno.test("ClusterSet knows the contexts that are named and no others", async () => {
+Deno.test("ClusterSet knows only the configured contexts", async () => {
   const { set } = await made({ contexts: ["two"], suffix: "k8s.internal" });
   await using _set = set;
   assert.deepEqual([set.find("web.one.k8s.internal"), set.find("web.two.k8s.internal")?.host], [
@@ -110,7 +110,7 @@ Deno.test("ClusterSet knows the contexts that are named and no others", async ()
   ]);
 });
 
-Deno.test("ClusterSet keeps a link that is as before, and lets what goes through another one end first", async () => {
+Deno.test("ClusterSet keeps an unchanged link, and closes a changed one after its connections end", async () => {
   const { set, clock, links } = await made({});
   await using _set = set;
   const conn = await set.dial({ host: "web", port: 80 }, { signal });
@@ -125,15 +125,15 @@ Deno.test("ClusterSet keeps a link that is as before, and lets what goes through
   conn.abort();
   await clock.advance(10_000);
   assert.equal(before?.link.forwards.status().sessions, 0);
-  // It is over for good: it opens nothing any more.
+  // The link is closed and opens no further connections.
   const late = before?.link.dial({ host: "web", port: 80 }, { signal }) ?? assert.fail();
   await assert.rejects(late, (error) => error instanceof PosternError && error.code === "cancelled");
 });
 
-Deno.test("ClusterSet lets a dial end that is under way when the kubeconfig changes", async () => {
+Deno.test("ClusterSet lets a running dial finish when the kubeconfig changes", async () => {
   const { set, clock, links } = await made({}, ["one"], { isGone: (pod) => pod === "web-1" });
   await using _set = set;
-  // The pod has gone: the dial waits for the one that replaces it, by a clock that stands still.
+  // The pod has vanished: the dial waits for its replacement on a clock that stands still.
   const dialling = set.dial({ host: "web", port: 80 }, { signal });
   dialling.catch(() => {});
   const [before] = links;
@@ -145,7 +145,7 @@ Deno.test("ClusterSet lets a dial end that is under way when the kubeconfig chan
   assert.deepEqual(before?.asked, ["web-1", "web-2"]);
 });
 
-Deno.test("ClusterSet lets go of the former current context, and goes into it anew when it is that again", async () => {
+Deno.test("ClusterSet retires the former current context, and creates a new link when it becomes current again", async () => {
   const { set, clock, links } = await made({});
   await using _set = set;
   const conn = await set.dial({ host: "web", port: 80 }, { signal });
@@ -153,7 +153,7 @@ Deno.test("ClusterSet lets go of the former current context, and goes into it an
   set.renew(await configOf(["two", "one"]));
   assert.deepEqual(set.links, []);
   assert.equal(set.single, links[1]?.link);
-  // What goes through it ends first.
+  // Its connections end first.
   await clock.advance(60_000);
   assert.equal(one?.link.forwards.status().streams, 1);
   conn.abort();

@@ -24,7 +24,7 @@ const shop: FakeClusterParts = {
   slices: { "shop/web": [sliceRecord(["web-1"], 8080)] },
 };
 
-/** What the API server answers, by path; anything else is forbidden. */
+/** The API server's responses by path; all other paths are forbidden. */
 type Answers = Readonly<Record<string, unknown>>;
 
 function tableFor(
@@ -79,7 +79,7 @@ const answers: Answers = {
   "/apis/networking.k8s.io/v1/servicecidrs": { items: [{ spec: { cidrs: ["10.96.0.0/16"] } }] },
 };
 
-/** What a table owns, as text. */
+/** The networks and names that a table owns, as text. */
 function ownedBy(table: ClusterTable) {
   const { networks = [], addresses = [], namespaces = [], services = [], knowsServiceNetwork } =
     table.domain ?? {};
@@ -100,14 +100,14 @@ async function heldView(parts: FakeClusterParts): Promise<FakeClusterView> {
 
 const found: readonly { name: string; parts: FakeClusterParts; services: string[]; addresses: string[] }[] = [
   {
-    name: "names with their namespace, short ones in the usual namespace, and addresses of both families",
+    name: "names with their namespace, short names in the default namespace, and addresses of both families",
     parts: shop,
     services: ["web.shop", "web", "db.dev"],
     addresses: ["10.96.0.7", "fd00:10:96::7", "10.244.0.1", "10.96.0.8"],
   },
-  { name: "nothing of a cluster that has nothing", parts: {}, services: [], addresses: [] },
+  { name: "nothing for an empty cluster", parts: {}, services: [], addresses: [] },
   {
-    name: "no endpoint that is no pod, and none by a name",
+    name: "no endpoint other than pods, and none by name",
     parts: {
       services: [serviceRecord({ namespace: "shop", name: "out" })],
       slices: {
@@ -127,14 +127,14 @@ function anEndpoint() {
 }
 
 for (const { name, parts, services, addresses } of found) {
-  Deno.test(`tableOf() has ${name}`, async () => {
+  Deno.test(`tableOf() contains ${name}`, async () => {
     const table = tableOf(await heldView(parts), "shop");
     assert.deepEqual([...table.services], services);
     assert.deepEqual([...table.addresses], addresses);
   });
 }
 
-Deno.test("ClusterTable holds the whole cluster, and says what a watch has changed", async () => {
+Deno.test("ClusterTable holds the whole cluster and reports changes of a watch", async () => {
   const view = new FakeClusterView(shop);
   await using table = tableFor(view);
   let changes = 0;
@@ -147,7 +147,7 @@ Deno.test("ClusterTable holds the whole cluster, and says what a watch has chang
   assert.deepEqual([...table.current?.services ?? []], ["late.shop", "late"]);
 });
 
-Deno.test("ClusterTable makes do with the usual namespace where no more is allowed", async () => {
+Deno.test("ClusterTable uses only the default namespace if no more is allowed", async () => {
   const view = new FakeClusterView({ ...shop, allowed: ["shop"] });
   await using table = tableFor(view);
   await table.follow({ signal, learns: true });
@@ -155,7 +155,7 @@ Deno.test("ClusterTable makes do with the usual namespace where no more is allow
   assert.deepEqual([...table.current?.services ?? []], ["web.shop", "web"]);
 });
 
-Deno.test("ClusterTable names the missing right where nothing is allowed, and may be asked again", async () => {
+Deno.test("ClusterTable names the missing right if nothing is allowed, and can retry", async () => {
   const view = new FakeClusterView({ ...shop, allowed: [] });
   await using table = tableFor(view);
   await assert.rejects(
@@ -168,7 +168,7 @@ Deno.test("ClusterTable names the missing right where nothing is allowed, and ma
   assert.ok(table.current);
 });
 
-Deno.test("ClusterTable asks every five minutes that its watches be kept, until its end", async () => {
+Deno.test("ClusterTable renews its watches every five minutes until its end", async () => {
   const clock = new FakeClock();
   const view = new FakeClusterView(shop);
   const table = tableFor(view, { clock });
@@ -182,13 +182,13 @@ Deno.test("ClusterTable asks every five minutes that its watches be kept, until 
   assert.equal(view.asked.length, 4);
 });
 
-Deno.test("ClusterTable learns what the cluster says is its own", async () => {
+Deno.test("ClusterTable learns the cluster's own networks and namespaces", async () => {
   await using table = tableFor(await heldView(shop), { answers });
   await table.follow({ signal, learns: true });
   assert.deepEqual(ownedBy(table), {
     networks: ["10.96.0.0/16 Services", "10.244.0.0/24 pods", "fd00:10:244::/64 pods"],
     addresses: ["10.244.0.1", "10.96.0.7", "10.96.0.8", "fd00:10:96::7"],
-    // dev and shop are top-level domains: only their Services count.
+    // dev and shop are top-level domains, so only their Services count.
     namespaces: ["empty", "kube-system"],
     services: ["db.dev", "web", "web.shop"],
     knowsServiceNetwork: true,
@@ -203,50 +203,50 @@ const estimates: readonly {
   networks: string[];
 }[] = [
   {
-    name: "the network that begins below kubernetes.default",
+    name: "the network that starts below kubernetes.default",
     ips: ["10.96.0.7"],
     services: [kubernetes],
     networks: ["10.96.0.0/20 Services"],
   },
   {
-    name: "one that holds every ClusterIP",
+    name: "one that contains every ClusterIP",
     ips: ["10.96.0.7", "10.103.4.1"],
     services: [kubernetes],
     networks: ["10.96.0.0/13 Services"],
   },
   {
-    name: "one around the ClusterIPs that may be seen",
+    name: "one around the visible ClusterIPs",
     ips: ["10.43.7.7", "10.43.9.9"],
     networks: ["10.43.0.0/20 Services"],
   },
   {
-    name: "none larger than an API server takes",
+    name: "none larger than an API server accepts",
     ips: ["10.200.0.1"],
     services: [kubernetes],
     networks: ["10.96.0.0/12 Services"],
   },
   {
-    name: "one of each family",
+    name: "one for each family",
     ips: ["10.96.0.7", "fd00:10:96::7"],
     networks: ["10.96.0.0/20 Services", "fd00:10:96::/112 Services"],
   },
-  { name: "nothing where no ClusterIP is seen", ips: [], networks: [] },
+  { name: "nothing without a visible ClusterIP", ips: [], networks: [] },
 ];
 
 for (const { name, ips, services = [], networks } of estimates) {
-  Deno.test(`ClusterTable estimates where it may not ask: ${name}`, async () => {
+  Deno.test(`ClusterTable estimates networks that it may not read: ${name}`, async () => {
     const parts = {
       services: [...services, serviceRecord({ namespace: "shop", name: "web", clusterIps: [...ips] })],
     };
     await using table = tableFor(await heldView(parts));
     await table.follow({ signal, learns: true });
     assert.deepEqual(ownedBy(table).networks, networks);
-    // What lies beyond is a cluster's too, unless the estimate has a beginning.
+    // Addresses beyond the estimate may belong to the cluster too, unless the start of the network is known.
     assert.equal(table.domain?.knowsServiceNetwork, services.length > 0);
   });
 }
 
-Deno.test("ClusterTable never takes the address of a node for a pod's", async () => {
+Deno.test("ClusterTable never counts a node's address as a pod's", async () => {
   const endpoint = (pod: string, ip: string) => ({ ...anEndpoint(), addresses: [ip], pod });
   const slice = (...endpoints: ReturnType<typeof endpoint>[]) => [{ ...sliceRecord([], 80), endpoints }];
   const parts = {
@@ -260,13 +260,13 @@ Deno.test("ClusterTable never takes the address of a node for a pod's", async ()
   await using told = tableFor(await heldView(parts), { answers });
   await told.follow({ signal, learns: true });
   assert.deepEqual(ownedBy(told).addresses, ["10.9.9.9"]);
-  // Without the right to list nodes, two pods with one address tell.
+  // Without the right to list nodes, two pods with one address reveal it.
   await using untold = tableFor(await heldView(parts));
   await untold.follow({ signal, learns: true });
   assert.deepEqual(ownedBy(untold).addresses, ["10.9.9.9", "192.168.1.7"]);
 });
 
-Deno.test("ClusterTable owns the networks of pods that the configuration names", async () => {
+Deno.test("ClusterTable owns the configured pod networks", async () => {
   await using table = tableFor(await heldView(shop), { podNetworks: ["10.128.0.0/14"] });
   await table.follow({ signal, learns: true });
   assert.deepEqual(ownedBy(table).networks, [
@@ -276,7 +276,7 @@ Deno.test("ClusterTable owns the networks of pods that the configuration names",
   ]);
 });
 
-Deno.test("ClusterTable stores what it learned, and recalls it without asking the cluster", async () => {
+Deno.test("ClusterTable stores learned facts, and recalls them without a request", async () => {
   const store = new MemoryStore();
   const clock = new FakeClock();
   {
@@ -295,7 +295,7 @@ Deno.test("ClusterTable stores what it learned, and recalls it without asking th
 
 const days = 24 * 60 * minutes;
 
-Deno.test("ClusterTable forgets addresses of pods after 7 days and everything after 30", async () => {
+Deno.test("ClusterTable forgets pod addresses after 7 days and everything after 30", async () => {
   const store = new MemoryStore();
   const clock = new FakeClock();
   {
@@ -314,20 +314,20 @@ Deno.test("ClusterTable forgets addresses of pods after 7 days and everything af
   assert.equal(await recalled(), undefined);
 });
 
-Deno.test("ClusterTable forgets what it stored of a cluster that was made anew", async () => {
+Deno.test("ClusterTable forgets the facts of a cluster that was recreated", async () => {
   const store = new MemoryStore();
   const clock = new FakeClock();
   {
     await using table = tableFor(await heldView(shop), { answers, store, clock });
     await table.follow({ signal, learns: true });
   }
-  const anew = {
+  const recreated = {
     ...answers,
     "/api/v1/namespaces": { items: [{ metadata: { name: "kube-system", uid: "another" } }] },
     "/apis/networking.k8s.io/v1/servicecidrs": { items: [{ spec: { cidrs: ["10.43.0.0/16"] } }] },
   };
   const view = await heldView({ services: [serviceRecord({ namespace: "other", name: "web" })] });
-  await using table = tableFor(view, { answers: anew, store, clock });
+  await using table = tableFor(view, { answers: recreated, store, clock });
   await table.follow({ signal, learns: true });
   assert.deepEqual(ownedBy(table).services, ["web.other"]);
   assert.deepEqual(ownedBy(table).networks[0], "10.43.0.0/16 Services");
@@ -343,7 +343,7 @@ for (
     '{"version":1,"saved":0,"services":[1]}',
   ]
 ) {
-  Deno.test(`ClusterTable.recall() takes ${text || "an empty file"} for nothing or little, and goes on`, async () => {
+  Deno.test(`ClusterTable.recall() ignores ${text || "an empty file"}`, async () => {
     const store = new MemoryStore();
     store.text = text;
     await using table = tableFor(await heldView(shop), { answers, store });
@@ -353,7 +353,7 @@ for (
   });
 }
 
-Deno.test("ClusterTable learns a Service that a watch brings, and keeps one that is deleted", async () => {
+Deno.test("ClusterTable learns a Service from a watch, and keeps a deleted one", async () => {
   const view = await heldView(shop);
   await using table = tableFor(view, { answers });
   await table.follow({ signal, learns: true });
@@ -362,7 +362,7 @@ Deno.test("ClusterTable learns a Service that a watch brings, and keeps one that
   assert.deepEqual([...table.current?.services ?? []], ["new.late"]);
 });
 
-Deno.test("ClusterTable owns nothing of this machine and no half of the world, whatever the API server says", async () => {
+Deno.test("ClusterTable never owns this machine or huge networks, whatever the API server says", async () => {
   const cidrs = [
     "0.0.0.0/1",
     "127.0.0.0/16",
@@ -392,7 +392,7 @@ Deno.test("ClusterTable owns nothing of this machine and no half of the world, w
   assert.deepEqual([ownedBy(table).addresses, [...table.current?.addresses ?? []]], [[], []]);
 });
 
-Deno.test("ClusterTable goes on with its table when the watches behind it have ended", async () => {
+Deno.test("ClusterTable keeps its table when its watches have ended", async () => {
   const view = await heldView(shop);
   await using table = tableFor(view, { answers });
   await table.follow({ signal, learns: true });
@@ -401,7 +401,7 @@ Deno.test("ClusterTable goes on with its table when the watches behind it have e
   assert.ok(table.current?.services.has("web.shop"));
 });
 
-Deno.test("ClusterTable asks for no more than its table where nobody wants to know what the cluster owns", async () => {
+Deno.test("ClusterTable reads only its table if no rule needs the learned facts", async () => {
   const store = new MemoryStore();
   const asked: string[] = [];
   const refusing = new Proxy(answers, {

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { formatTarget, PosternError, type Target } from "../../../../src/words/mod.ts";
-import { dialerOfCluster, expectWay } from "../../../../src/kube/forward/dialer_of_cluster.ts";
+import { dialerOfCluster, expectReachable } from "../../../../src/kube/forward/dialer_of_cluster.ts";
 import { FakeClock } from "../../../support/fake_clock.ts";
 import { MemoryFiles } from "../../../support/memory_files.ts";
 import { MemoryNetwork } from "../../../support/memory_network.ts";
@@ -18,7 +18,7 @@ function depsWith(via: string | undefined) {
     log: recordingLog(),
     files: new MemoryFiles(),
   };
-  /** What the transport's own connections were asked for. */
+  /** The targets of the transport's own connections. */
   const asked: string[] = [];
   const deps = {
     ...parts,
@@ -35,33 +35,33 @@ function depsWith(via: string | undefined) {
 }
 
 const cases = [
-  { name: "straight where there is no proxy", asks: "api.example.net:6443" },
-  { name: "by via where there is no proxy", via: "jump", asks: "api.example.net:6443" },
-  { name: "by the proxy", proxy: "http://10.0.0.1:3128", asks: "10.0.0.1:3128" },
+  { name: "directly without a proxy", asks: "api.example.net:6443" },
+  { name: "through via without a proxy", via: "jump", asks: "api.example.net:6443" },
+  { name: "through the proxy", proxy: "http://10.0.0.1:3128", asks: "10.0.0.1:3128" },
   {
-    name: "by the proxy, which via leads to",
+    name: "through the proxy, which is reached through via",
     proxy: "http://10.0.0.1:3128",
     via: "jump",
     asks: "10.0.0.1:3128",
   },
   {
-    name: "by via alone where the proxy is the door",
+    name: "only through via if the proxy is this instance",
     proxy: "socks5://127.0.0.1:12000",
     via: "jump",
     asks: "api.example.net:6443",
   },
   {
-    name: "straight where the proxy is the door, and via says so",
+    name: "directly if the proxy is this instance and via is direct",
     proxy: "socks5://127.0.0.1:12000",
     via: "direct",
     asks: "api.example.net:6443",
   },
   {
-    name: "by another proxy of this machine",
+    name: "through another proxy on this machine",
     proxy: "socks5://127.0.0.1:1080",
     asks: "127.0.0.1:1080",
   },
-  { name: "by a proxy on its usual port", proxy: "socks5://127.0.0.1", asks: "127.0.0.1:1080" },
+  { name: "through a proxy on its default port", proxy: "socks5://127.0.0.1", asks: "127.0.0.1:1080" },
 ] as const;
 
 for (const one of cases) {
@@ -69,20 +69,20 @@ for (const one of cases) {
   Deno.test(`dialerOfCluster() reaches the API server ${name}`, async () => {
     const { deps, asked } = depsWith(via);
     const url = proxy === undefined ? undefined : new URL(proxy);
-    expectWay(url, deps);
-    // A proxy that refuses says nothing of the API server.
+    expectReachable(url, deps);
+    // A proxy's refusal proves nothing about the API server.
     const code = asks === "api.example.net:6443" ? "refused" : "unreachable";
     await assert.rejects(dialerOfCluster(url, deps)(api, { signal }), { code });
     assert.deepEqual(asked, [asks]);
   });
 }
 
-Deno.test("dialerOfCluster() goes nowhere where the door is the only way to it", async () => {
+Deno.test("dialerOfCluster() fails if this instance would be the only route", async () => {
   const { deps, asked } = depsWith(undefined);
   for (const text of ["socks5://127.0.0.1:12000", "http://127.0.0.1:12000/"]) {
     const url = new URL(text);
-    const expected = { code: "config", message: /"lab".*proxy-url.*127\.0\.0\.1:12000, is this door itself/ };
-    assert.throws(() => expectWay(url, deps), expected);
+    const expected = { code: "config", message: /"lab".*proxy-url.*127\.0\.0\.1:12000, is this instance$/ };
+    assert.throws(() => expectReachable(url, deps), expected);
     await assert.rejects(dialerOfCluster(url, deps)(api, { signal }), expected);
   }
   assert.deepEqual(asked, []);

@@ -49,7 +49,7 @@ function lab(options: Partial<ForwardStandInOptions>) {
 const status = (code: number, message: string, reason = "") =>
   JSON.stringify({ kind: "Status", apiVersion: "v1", status: "Failure", message, reason, code });
 
-Deno.test("ForwardForms takes the best form that a server knows, and remembers what it refused", async () => {
+Deno.test("ForwardForms uses the best form that a server supports, and remembers refused ones", async () => {
   const cases = [
     { forms: ["websocket", "spdy", "v4"], taken: "websocket", first: [asked.websocket] },
     { forms: ["spdy", "v4"], taken: "spdy", first: [asked.websocket, asked.spdy] },
@@ -65,7 +65,7 @@ Deno.test("ForwardForms takes the best form that a server knows, and remembers w
   }
 });
 
-Deno.test("ForwardForms says once what is missing where there is no half-close", async () => {
+Deno.test("ForwardForms notes a missing half-close once", async () => {
   await using all = lab({ forms: ["v4"] });
   (await all.open()).abort();
   (await all.open()).abort();
@@ -73,7 +73,7 @@ Deno.test("ForwardForms says once what is missing where there is no half-close",
   assert.equal(all.notes.length, 3);
 });
 
-Deno.test("A forward by v4.channel.k8s.io carries bytes both ways and ends with the pod", async () => {
+Deno.test("A forward over v4.channel.k8s.io carries bytes both ways and ends with the pod", async () => {
   await using all = lab({ forms: ["v4"] });
   const conn = await all.open();
   assert.equal(conn.carriesHalfClose, false);
@@ -88,7 +88,7 @@ Deno.test("A forward by v4.channel.k8s.io carries bytes both ways and ends with 
   assert.equal(all.pool.status().streams, 0);
 });
 
-Deno.test("A forward by v4.channel.k8s.io fails with what the kubelet says", async () => {
+Deno.test("A forward over v4.channel.k8s.io fails with the kubelet's reason", async () => {
   await using all = lab({
     forms: ["v4"],
     connect: () => "error forwarding port 80 to pod a, uid b: failed to connect: connection refused",
@@ -97,7 +97,7 @@ Deno.test("A forward by v4.channel.k8s.io fails with what the kubelet says", asy
   await assert.rejects(conn.read(new Uint8Array(1)), { code: "refused" });
 });
 
-Deno.test("A forward by v4.channel.k8s.io makes a pod wait for a reader that is slow", async () => {
+Deno.test("A forward over v4.channel.k8s.io makes a pod wait for a slow reader", async () => {
   await using all = lab({ forms: ["v4"] });
   const conn = await all.open();
   let written = 0;
@@ -112,12 +112,12 @@ Deno.test("A forward by v4.channel.k8s.io makes a pod wait for a reader that is 
     before = written;
     for (let turn = 0; turn < 50; turn++) await settle();
   }
-  assert.ok(written < 4 * 1024 * 1024, `${written} bytes were taken for nobody`);
+  assert.ok(written < 4 * 1024 * 1024, `${written} bytes were taken without a reader`);
   conn.abort();
   await flooding;
 });
 
-Deno.test("Forwards with a connection each wait for one another where there are too many", async () => {
+Deno.test("Forwards with separate connections wait for each other at the limit", async () => {
   await using all = lab({ forms: ["v4"] });
   const first = await all.open();
   const second = await all.open();
@@ -134,7 +134,7 @@ Deno.test("Forwards with a connection each wait for one another where there are 
   second.abort();
 });
 
-Deno.test("ForwardForms goes back to a POST where a right for the WebSocket is missing", async () => {
+Deno.test("ForwardForms falls back to POST if the right for the WebSocket is missing", async () => {
   const refuse: ForwardStandInOptions["refuse"] = ({ method }) =>
     method === "POST"
       ? undefined
@@ -142,7 +142,7 @@ Deno.test("ForwardForms goes back to a POST where a right for the WebSocket is m
   await using all = lab({ refuse });
   (await all.open()).abort();
   assert.deepEqual(all.api.requests, [asked.websocket, asked.spdy]);
-  // It is a right of this person in this namespace, nothing that the server does not know.
+  // The user lacks a right in this namespace; the server does support the form.
   assert.equal(all.pool.status().form, "websocket");
 });
 
@@ -178,7 +178,7 @@ const refusals = [
   { status: 400, text: "what is that", code: "unreachable", says: /what is that/, requests: 3 },
 ];
 for (const { status, text, code, says, hint, again, requests } of refusals) {
-  Deno.test(`ForwardForms makes ${code} of ${status} ${text.slice(0, 40)}`, async () => {
+  Deno.test(`ForwardForms converts ${status} ${text.slice(0, 40)} into ${code}`, async () => {
     await using all = lab({ refuse: () => ({ status, text }) });
     await assert.rejects(all.open(), (error: PosternError) => {
       assert.equal(error.code, code);
@@ -193,7 +193,10 @@ for (const { status, text, code, says, hint, again, requests } of refusals) {
   });
 }
 
-/** Forms of an API server that closes so many requests without an answer, and says of the others that the pod is gone. */
+/**
+ * Forms of an API server that closes a number of requests without a response, and then reports the pod as
+ * gone.
+ */
 function closing(count: number): { forms: ForwardForms; asked: () => number } {
   let asked = 0;
   const upgrade = () => {
@@ -209,13 +212,13 @@ function closing(count: number): { forms: ForwardForms; asked: () => number } {
   };
 }
 
-Deno.test("ForwardForms asks a server that closes without an answer once more, and hears what became of the pod", async () => {
+Deno.test("ForwardForms repeats a request that the server closed without a response, and gets the pod's state", async () => {
   const { forms, asked } = closing(1);
   await assert.rejects(forms.open(web, { signal }), { detail: "vanished" });
   assert.equal(asked(), 2);
 });
 
-Deno.test("ForwardForms gives a server up that closes twice", async () => {
+Deno.test("ForwardForms stops after a server has closed two requests", async () => {
   const { forms, asked } = closing(2);
   await assert.rejects(forms.open(web, { signal }), { message: "it closed" });
   assert.equal(asked(), 2);

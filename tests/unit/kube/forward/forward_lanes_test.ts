@@ -9,13 +9,13 @@ interface Frame {
 }
 
 /**
- * What moby/spdystream does with frames: five workers with a queue of fifty each, chosen by the number of the stream
- * and for pings in turn; one whose queue is full stops the reading of all.
+ * Handles frames like moby/spdystream: five workers with a queue of fifty frames each. The stream id selects the
+ * worker; pings go round-robin. A full queue stops reading from the connection.
  */
 class Workers {
   readonly lanes: ForwardLanes;
   readonly clock = new FakeClock();
-  /** Streams whose pod does not read. */
+  /** Streams whose pods do not read. */
   readonly deaf = new Set<number>();
   readonly #wire: Frame[] = [];
   readonly #queues: Frame[][] = [[], [], [], [], []];
@@ -38,7 +38,7 @@ class Workers {
     return (this.#pings - 1) / 2;
   }
 
-  /** Whether the reading has stopped. */
+  /** Whether the server has stopped reading. */
   get isBlocked(): boolean {
     return this.#wire.length > 0;
   }
@@ -48,7 +48,7 @@ class Workers {
     this.lanes.onOpened(stream);
   }
 
-  /** Says on a stream as much as it may; how many frames that was. */
+  /** Sends as much as allowed on a stream; returns the number of frames. */
   say(stream: number, frames: number, bytes = 64 * 1024): number {
     for (let said = 0; said < frames; said++) {
       if (this.lanes.room(stream)) return said;
@@ -58,7 +58,7 @@ class Workers {
     return frames;
   }
 
-  /** Lets the workers do what they can. */
+  /** Lets the workers process their queues. */
   work(): void {
     for (let before = -1; before !== this.#left;) {
       before = this.#left;
@@ -92,7 +92,7 @@ class Workers {
   }
 }
 
-Deno.test("ForwardLanes lets streams go on for ever whose pods read", () => {
+Deno.test("ForwardLanes never blocks streams whose pods read", () => {
   const all = new Workers();
   const streams = [3, 7, 11, 15, 19, 23];
   for (const stream of streams) all.open(stream);
@@ -104,7 +104,7 @@ Deno.test("ForwardLanes lets streams go on for ever whose pods read", () => {
   assert.equal(said, 1000 * streams.length * 3);
 });
 
-Deno.test("ForwardLanes stops a stream whose pod does not read before it stops the reading of all", () => {
+Deno.test("ForwardLanes blocks a stream whose pod does not read before the whole connection stops", () => {
   const all = new Workers();
   for (const stream of [3, 7, 11]) all.open(stream);
   all.deaf.add(3);
@@ -116,11 +116,11 @@ Deno.test("ForwardLanes stops a stream whose pod does not read before it stops t
     all.work();
     assert.equal(all.isBlocked, false, `in round ${round}`);
   }
-  assert.ok(deaf >= 16 && deaf <= 40, `${deaf} frames were said to nobody`);
+  assert.ok(deaf >= 16 && deaf <= 40, `${deaf} frames were sent without a reader`);
   assert.equal(others, 4000);
 });
 
-Deno.test("ForwardLanes lets a stream go on when its pod reads again", async () => {
+Deno.test("ForwardLanes resumes a stream when its pod reads again", async () => {
   const all = new Workers();
   all.open(3);
   all.deaf.add(3);
@@ -134,7 +134,7 @@ Deno.test("ForwardLanes lets a stream go on when its pod reads again", async () 
   assert.ok(all.say(3, 100) > 0);
 });
 
-Deno.test("ForwardLanes tells that a pod has not read for a while, and which numbers to leave out", async () => {
+Deno.test("ForwardLanes reports a pod that does not read, and the stream ids to skip", async () => {
   const all = new Workers();
   all.open(3);
   all.deaf.add(3);
@@ -143,7 +143,7 @@ Deno.test("ForwardLanes tells that a pod has not read for a while, and which num
   assert.equal(all.lanes.isStuck, false);
   await all.clock.advance(600);
   assert.equal(all.lanes.isStuck, true);
-  // A pair is a number and the second next; the lane is that of 3, 13 and 23.
+  // A pair has an id and the second next one; the blocked lane has the ids 3, 13 and 23.
   for (const [next, left] of [[5, 0], [11, 2], [13, 1], [21, 2]] as const) {
     assert.equal(all.lanes.free(next), left, `from ${next}`);
   }
@@ -153,7 +153,7 @@ Deno.test("ForwardLanes tells that a pod has not read for a while, and which num
   assert.equal(all.lanes.free(11), 0);
 });
 
-Deno.test("ForwardLanes has a ping answered though workers wait for pods", async () => {
+Deno.test("ForwardLanes gets a ping response although workers wait for pods", async () => {
   const all = new Workers();
   all.open(3);
   all.deaf.add(3);
@@ -169,7 +169,7 @@ Deno.test("ForwardLanes has a ping answered though workers wait for pods", async
   assert.equal(all.isBlocked, false);
 });
 
-Deno.test("ForwardLanes gives a window up that nothing can be learned of any more", async () => {
+Deno.test("ForwardLanes drops the window when no confirmation is possible any more", async () => {
   const all = new Workers();
   for (const stream of [3, 7]) all.open(stream);
   all.work();
@@ -184,7 +184,7 @@ Deno.test("ForwardLanes gives a window up that nothing can be learned of any mor
   assert.equal(all.say(7, 10), 10);
 });
 
-Deno.test("ForwardLanes has a window again, which opens, once something can be learned", () => {
+Deno.test("ForwardLanes restores the window when confirmations are possible again", () => {
   const all = new Workers();
   const large = 256 * 1024;
   for (const stream of [3, 7]) all.open(stream);
@@ -196,7 +196,7 @@ Deno.test("ForwardLanes has a window again, which opens, once something can be l
     all.say(7, 2, large);
     all.work();
   }
-  // Nothing is asked any more: there is no window.
+  // No further ping may be sent, so there is no window.
   assert.equal(all.say(7, 8, large), 8);
   all.work();
   all.deaf.clear();
@@ -206,10 +206,10 @@ Deno.test("ForwardLanes has a window again, which opens, once something can be l
     said += all.say(7, 2, large);
     all.work();
   }
-  assert.ok(said >= 10, `${said} frames were said`);
+  assert.ok(said >= 10, `${said} frames were sent`);
 });
 
-Deno.test("ForwardLanes asks seldom where streams are short", () => {
+Deno.test("ForwardLanes pings rarely for short streams", () => {
   const all = new Workers();
   for (let index = 0; index < 500; index++) {
     const stream = index * 4 + 3;
@@ -221,7 +221,7 @@ Deno.test("ForwardLanes asks seldom where streams are short", () => {
   assert.ok(all.pings < 100, `${all.pings} pings`);
 });
 
-Deno.test("ForwardLanes lets those go on that wait when it is closed", async () => {
+Deno.test("ForwardLanes releases waiting streams when it is closed", async () => {
   const all = new Workers();
   all.deaf.add(3);
   all.open(3);

@@ -70,7 +70,7 @@ function lab(
   };
 }
 
-/** Everything here is in memory, but for a checksum: what is to happen does after some turns. */
+/** Everything here is in memory except a checksum, so a condition holds after a few turns. */
 async function until(isSo: () => boolean): Promise<void> {
   for (let turn = 0; turn < 10_000; turn++) {
     await settle();
@@ -87,7 +87,7 @@ async function ask(conn: Conn, question: string): Promise<string> {
   return text(into.subarray(0, count ?? 0));
 }
 
-/** A pod that says back what it hears, in capitals. */
+/** A pod that echoes its input in capitals. */
 function shouting(pod: PodEnds): () => Conn {
   return () => {
     const inside = pod.connect();
@@ -118,7 +118,7 @@ Deno.test("ForwardPool carries many forwards to a pod over one connection", asyn
   assert.equal(all.pool.status().streams, 0);
 });
 
-Deno.test("ForwardPool opens no more sessions than it may, for any number of dials", async () => {
+Deno.test("ForwardPool limits the number of sessions for any number of dials", async () => {
   const pods = new PodEnds();
   await using all = lab({ connect: shouting(pods) });
   const conns = await Promise.all(Array.from({ length: 200 }, () => all.open()));
@@ -128,7 +128,7 @@ Deno.test("ForwardPool opens no more sessions than it may, for any number of dia
   for (const conn of conns) conn.abort();
 });
 
-Deno.test("ForwardPool sends the opening and the first bytes as one message, without waiting", async () => {
+Deno.test("ForwardPool sends the opening and the first bytes in one message, without waiting", async () => {
   await using all = lab();
   await (await all.open()).closeWrite();
   const before = all.api.last.messages;
@@ -141,7 +141,7 @@ Deno.test("ForwardPool sends the opening and the first bytes as one message, wit
   conn.abort();
 });
 
-Deno.test("ForwardPool keeps bytes in order and whole when the server says each by itself", async () => {
+Deno.test("ForwardPool keeps all bytes in order when the server sends them one by one", async () => {
   await using all = lab({ piece: 1 });
   const conn = await all.open();
   const sent = patternBytes(5000, 7);
@@ -153,20 +153,20 @@ Deno.test("ForwardPool keeps bytes in order and whole when the server says each 
 
 const refusals = [
   {
-    name: "nobody listens",
+    name: "no process listens",
     said: "error forwarding port 80 to pod abc, uid : failed to connect to localhost:80: connection refused",
     code: "refused",
     again: "refused",
   },
   { name: "the pod is gone", said: "container not running (abc)", code: "unreachable", again: "vanished" },
   { name: "the pod does not answer", said: "dial tcp4: i/o timeout", code: "timeout", again: undefined },
-  { name: "the kubelet has another reason", said: "something else", code: "unreachable", again: undefined },
+  { name: "the kubelet gives another reason", said: "something else", code: "unreachable", again: undefined },
 ];
 for (const { name, said, code, again } of refusals) {
-  Deno.test(`ForwardPool fails a connection as ${code} when ${name}`, async () => {
+  Deno.test(`ForwardPool fails a connection with ${code} when ${name}`, async () => {
     await using all = lab({ connect: () => said });
     const conn = await all.open();
-    // It may have come to that by now.
+    // The reason may already have arrived.
     await conn.write(bytes("hello")).catch(() => {});
     await assert.rejects(conn.read(new Uint8Array(1)), (error: PosternError) => {
       assert.equal(error.code, code);
@@ -176,12 +176,12 @@ for (const { name, said, code, again } of refusals) {
     });
     await assert.rejects(conn.write(bytes("more")), { code });
     assert.equal(all.pool.status().streams, 0);
-    // The session is as good as before.
+    // The session still works.
     assert.equal(all.pool.status().sessions, 1);
   });
 }
 
-Deno.test("ForwardPool takes an end without a word for an end", async () => {
+Deno.test("ForwardPool treats an end without data as an end", async () => {
   await using all = lab();
   const conn = await all.open();
   await until(() => all.pod.ends.length > 0);
@@ -190,7 +190,7 @@ Deno.test("ForwardPool takes an end without a word for an end", async () => {
   await conn.closeWrite();
 });
 
-Deno.test("ForwardPool takes a reason that never ends for one, though the data has ended", async () => {
+Deno.test("ForwardPool uses an error stream's reason although that stream stays open", async () => {
   await using all = lab();
   const conn = await all.open();
   await until(() => all.api.last.pods.size === 1);
@@ -205,7 +205,7 @@ Deno.test("ForwardPool takes a reason that never ends for one, though the data h
   await failed;
 });
 
-Deno.test("ForwardPool fails a forward that was reset, and no other", async () => {
+Deno.test("ForwardPool fails only the forward that was reset", async () => {
   await using all = lab();
   const first = await all.open();
   const second = await all.open();
@@ -220,7 +220,7 @@ Deno.test("ForwardPool fails a forward that was reset, and no other", async () =
   second.abort();
 });
 
-Deno.test("ForwardPool holds a half-close back where it is told to, until the pod has ended", async () => {
+Deno.test("ForwardPool holds back a half-close, if configured, until the pod has ended", async () => {
   for (const halfClose of ["pass", "hold"] as const) {
     await using all = lab({ halfClose });
     const conn = await all.open();
@@ -238,19 +238,19 @@ Deno.test("ForwardPool holds a half-close back where it is told to, until the po
   }
 });
 
-Deno.test("ForwardPool replaces a session that is there but dead", async () => {
+Deno.test("ForwardPool replaces a dead session", async () => {
   await using all = lab({ connect: () => all.pod.connect() });
   const conn = await all.open();
   await until(() => all.pod.ends.length === 1);
   all.api.last.freeze();
   const failed = assert.rejects(conn.read(new Uint8Array(1)), { code: "timeout", detail: "reset" });
-  await conn.write(bytes("is there anybody"));
+  await conn.write(bytes("are you there"));
   await all.clock.advance(14_000);
   assert.equal(all.pool.status().broken, 0);
   await all.clock.advance(2_000);
   await failed;
   assert.deepEqual(all.broken, [
-    'shop/web-0: Cannot go on with the pod "shop/web-0": nothing was heard for 15 s',
+    'shop/web-0: Cannot keep the connection to the pod "shop/web-0": no data for 15 s',
   ]);
   assert.equal(all.pool.status().broken, 1);
   const next = await all.open();
@@ -259,7 +259,7 @@ Deno.test("ForwardPool replaces a session that is there but dead", async () => {
   next.abort();
 });
 
-Deno.test("ForwardPool does not put a forward into a session that may be dead", async () => {
+Deno.test("ForwardPool adds no forward to a session that may be dead", async () => {
   await using all = lab();
   const first = await all.open();
   await until(() => all.pod.ends.length === 1);
@@ -268,7 +268,7 @@ Deno.test("ForwardPool does not put a forward into a session that may be dead", 
   const second = await all.open();
   await until(() => all.pod.ends.length === 2);
   assert.equal(all.api.connections.length, 2);
-  // It was only slow.
+  // The session was only slow.
   all.api.connections[0]?.thaw();
   await until(() => (all.api.connections[0]?.pings ?? 0) > 0);
   await settle();
@@ -278,7 +278,7 @@ Deno.test("ForwardPool does not put a forward into a session that may be dead", 
   second.abort();
 });
 
-Deno.test("ForwardPool keeps a session that is silent and answers", async () => {
+Deno.test("ForwardPool keeps a silent session that answers pings", async () => {
   await using all = lab();
   const conn = await all.open();
   await conn.write(bytes("no answer to this"));
@@ -289,7 +289,7 @@ Deno.test("ForwardPool keeps a session that is silent and answers", async () => 
   conn.abort();
 });
 
-Deno.test("ForwardPool closes a session that carries nothing, and takes an old one out of use", async () => {
+Deno.test("ForwardPool closes an idle session, and stops using an old one", async () => {
   await using all = lab({ limits: { idle: 5000, age: 60_000 } });
   const first = await all.open();
   await all.clock.advance(61_000);
@@ -306,7 +306,7 @@ Deno.test("ForwardPool closes a session that carries nothing, and takes an old o
   assert.deepEqual(all.broken, []);
 });
 
-/** A forward whose pod has ended its direction, in a session that takes no more, and so ends with it. */
+/** A forward whose pod has ended its direction, in a retired session that ends with it. */
 async function lastInOldSession(): Promise<Lab & { readonly heard: () => Promise<Uint8Array> }> {
   const ends = new PodEnds();
   const heard: Uint8Array<ArrayBuffer>[] = [];
@@ -322,7 +322,7 @@ async function lastInOldSession(): Promise<Lab & { readonly heard: () => Promise
   await all.clock.advance(61_000);
   (await all.open()).abort();
   await until(() => all.api.connections.length === 2);
-  // More than the way takes at once is still here when the session ends.
+  // More data than the connection takes at once is still pending when the session ends.
   all.api.connections[0]?.freeze();
   await conn.write(patternBytes(400_000, 3));
   await conn.closeWrite();
@@ -330,7 +330,7 @@ async function lastInOldSession(): Promise<Lab & { readonly heard: () => Promise
   return { ...all, heard: async () => new Uint8Array(await new Blob(heard).arrayBuffer()) };
 }
 
-Deno.test("ForwardPool ends an old session when all that was said last is written", async () => {
+Deno.test("ForwardPool ends a retired session after its last data is written", async () => {
   await using all = await lastInOldSession();
   assert.equal(all.pool.status().sessions, 1);
   all.api.connections[0]?.thaw();
@@ -340,7 +340,7 @@ Deno.test("ForwardPool ends an old session when all that was said last is writte
   assert.deepEqual(heard, patternBytes(400_000, 3));
 });
 
-Deno.test("ForwardPool does not wait for ever for a server that takes nothing of what was said last", async () => {
+Deno.test("ForwardPool stops waiting for a server that does not read the last data", async () => {
   await using all = await lastInOldSession();
   await all.clock.advance(10_000);
   all.api.connections[0]?.thaw();
@@ -348,7 +348,7 @@ Deno.test("ForwardPool does not wait for ever for a server that takes nothing of
   assert.ok((await all.heard()).length < 400_000);
 });
 
-Deno.test("ForwardPool keeps no more sessions that carry nothing than it may, for all pods", async () => {
+Deno.test("ForwardPool limits the number of idle sessions for all pods", async () => {
   await using all = lab({ limits: { idleSessions: 3 } });
   for (const pod of ["a", "b", "c", "d", "e"]) {
     const conn = await all.pool.open({ ...web, pod }, { signal });
@@ -357,7 +357,7 @@ Deno.test("ForwardPool keeps no more sessions that carry nothing than it may, fo
     await all.clock.advance(1);
   }
   await until(() => all.api.open === 3);
-  // The last ones are kept: this one is not opened anew.
+  // The latest idle sessions stay, so this one is reused.
   (await all.pool.open({ ...web, pod: "c" }, { signal })).abort();
   assert.equal(all.api.connections.length, 5);
   (await all.pool.open({ ...web, pod: "a" }, { signal })).abort();
@@ -380,7 +380,7 @@ Deno.test("ForwardPool opens a new session when the server goes away, and lets t
   second.abort();
 });
 
-Deno.test("ForwardPool fails all forwards of a connection that is cut, with one error", async () => {
+Deno.test("ForwardPool fails all forwards of a cut connection with one error", async () => {
   await using all = lab();
   const conns = await Promise.all([all.open(), all.open(), all.open()]);
   const failures = conns.map((conn) => conn.read(new Uint8Array(1)).catch((error) => error));
@@ -394,21 +394,24 @@ Deno.test("ForwardPool fails all forwards of a connection that is cut, with one 
 
 const garbage = [
   { name: "text", bytes: webSocketServerFrame(webSocketOpcodes.text, bytes("hello")) },
-  { name: "no WebSocket", bytes: bytes("HTTP/1.1 200 OK\r\n\r\n") },
-  { name: "no SPDY", bytes: webSocketServerFrame(webSocketOpcodes.binary, new Uint8Array(8)) },
+  { name: "bytes that are not a WebSocket", bytes: bytes("HTTP/1.1 200 OK\r\n\r\n") },
+  {
+    name: "bytes that are not SPDY",
+    bytes: webSocketServerFrame(webSocketOpcodes.binary, new Uint8Array(8)),
+  },
   {
     name: "a close",
     bytes: webSocketServerFrame(webSocketOpcodes.close, webSocketClosePayload(1011, "gone")),
   },
 ];
 for (const { name, bytes } of garbage) {
-  Deno.test(`ForwardPool gives a session up that says ${name}`, async () => {
+  Deno.test(`ForwardPool closes a session that sends ${name}`, async () => {
     await using all = lab();
     const conn = await all.open();
     const failed = assert.rejects(conn.read(new Uint8Array(1)), (error: PosternError) => {
       assert.match(
         error.message,
-        name === "a close" ? /1011 gone/ : /Cannot go on with the pod "shop\/web-0"/,
+        name === "a close" ? /1011 gone/ : /Cannot keep the connection to the pod "shop\/web-0"/,
       );
       return true;
     });
@@ -418,7 +421,7 @@ for (const { name, bytes } of garbage) {
   });
 }
 
-Deno.test("ForwardPool gives what came right before a server closed", async () => {
+Deno.test("ForwardPool delivers data that arrives right before a server closes", async () => {
   await using all = lab();
   const conn = await all.open();
   const said = bytes("last words");
@@ -445,7 +448,7 @@ Deno.test("ForwardPool answers the pings of a WebSocket", async () => {
   conn.abort();
 });
 
-/** Says to nobody until nothing is taken any more; how much was. */
+/** Writes without a reader until the write blocks; returns the number of bytes. */
 async function flood(pod: Conn): Promise<number> {
   const piece = patternBytes(256 * 1024, 1);
   let written = 0;
@@ -464,25 +467,28 @@ async function flood(pod: Conn): Promise<number> {
   return written;
 }
 
-Deno.test("ForwardPool lets a reader that is slow hold up neither the others nor much memory", async () => {
+Deno.test("ForwardPool limits the memory for a slow reader, and does not let it block others", async () => {
   await using all = lab();
   const stalled = await all.open();
   const other = await all.open();
   await until(() => all.pod.ends.length === 2);
   const [first, second] = all.pod.ends;
   const taken = await flood(first ?? assert.fail());
-  assert.ok(taken > 8 * 1024 * 1024 && taken < 24 * 1024 * 1024, `${taken} bytes were taken for nobody`);
-  // New ones do not get behind it.
+  assert.ok(
+    taken > 8 * 1024 * 1024 && taken < 24 * 1024 * 1024,
+    `${taken} bytes were taken without a reader`,
+  );
+  // New forwards avoid its session.
   const third = await all.open();
   assert.equal(all.api.connections.length, 2);
   await until(() => all.pod.ends.length === 3);
   await all.pod.last.write(bytes("me too"));
   assert.equal(await third.read(new Uint8Array(20)), 6);
-  // While nobody waits behind it, it may take its time.
+  // While no other forward waits, the reader may be slow.
   await all.clock.advance(60 * 60_000);
   assert.equal(await stalled.read(new Uint8Array(1000)), 1000);
   await flood(first ?? assert.fail());
-  // Who reads nothing at all loses, for the sake of who waits.
+  // A reader that takes nothing loses its connection when others wait.
   await other.write(bytes("question"));
   await second?.write(bytes("answer"));
   await all.clock.advance(6000);
@@ -491,24 +497,24 @@ Deno.test("ForwardPool lets a reader that is slow hold up neither the others nor
   for (const conn of [other, third]) conn.abort();
 });
 
-Deno.test("ForwardPool does not put new forwards beside one that gets much", async () => {
+Deno.test("ForwardPool adds no forwards to a session with a bulk transfer", async () => {
   await using all = lab();
   const much = await all.open();
   const reading = readAll(much);
   await until(() => all.pod.ends.length === 1);
   const [first] = all.pod.ends;
   await first?.write(patternBytes(6 * 1024 * 1024, 1));
-  // The first one that finds it so goes along, and has another session opened for the next.
-  const beside = await all.open();
+  // The first forward that notices it shares the session, and opens another one for the next.
+  const shared = await all.open();
   await until(() => all.pool.status().sessions === 2);
   const apart = await all.open();
   await until(() => all.api.connections[1]?.pods.size === 1);
   await first?.closeWrite();
   assert.equal((await reading).length, 6 * 1024 * 1024);
-  for (const conn of [much, beside, apart]) conn.abort();
+  for (const conn of [much, shared, apart]) conn.abort();
 });
 
-Deno.test("ForwardPool lets a reader that is slow and alone take its time", async () => {
+Deno.test("ForwardPool waits for a slow reader that is alone", async () => {
   await using all = lab();
   const conn = await all.open();
   await until(() => all.pod.ends.length === 1);
@@ -521,7 +527,7 @@ Deno.test("ForwardPool lets a reader that is slow and alone take its time", asyn
   await conn.closeWrite();
 });
 
-Deno.test("ForwardPool gives up for a client that does, and goes on for the others", async () => {
+Deno.test("ForwardPool aborts for one client and continues for the others", async () => {
   const going = Promise.withResolvers<void>();
   await using all = lab();
   const upgrade = all.api.upgrade.bind(all.api);
@@ -541,7 +547,7 @@ Deno.test("ForwardPool gives up for a client that does, and goes on for the othe
   conn.abort();
 });
 
-Deno.test("ForwardPool waits no longer than it may for a server that says nothing", async () => {
+Deno.test("ForwardPool times out for a silent server", async () => {
   await using all = lab();
   all.api.upgrade = (_request, { signal }) =>
     new Promise((_, reject) => signal.addEventListener("abort", () => reject(signal.reason), { once: true }));
@@ -553,7 +559,7 @@ Deno.test("ForwardPool waits no longer than it may for a server that says nothin
   await failed;
 });
 
-Deno.test("ForwardPool ends what it has when it is closed", async () => {
+Deno.test("ForwardPool closes its sessions when it is closed", async () => {
   await using all = lab();
   const conn = await all.open();
   const failed = assert.rejects(conn.read(new Uint8Array(1)));
@@ -564,11 +570,11 @@ Deno.test("ForwardPool ends what it has when it is closed", async () => {
 });
 
 const useless: readonly { name: string; leave: (api: ForwardStandIn) => void }[] = [
-  { name: "hangs up on it at once", leave: (api) => api.last.close() },
-  { name: "takes no forward in it", leave: (api) => api.last.goAway() },
+  { name: "hangs up at once", leave: (api) => api.last.close() },
+  { name: "accepts no forward", leave: (api) => api.last.goAway() },
 ];
 for (const { name, leave } of useless) {
-  Deno.test(`ForwardPool does not ask a server without end that opens a session and ${name}`, async () => {
+  Deno.test(`ForwardPool does not loop with a server that opens a session and ${name}`, async () => {
     await using all = lab();
     const asking = new AbortController();
     const usual = all.api.upgrade.bind(all.api);
@@ -584,14 +590,14 @@ for (const { name, leave } of useless) {
   });
 }
 
-Deno.test("ForwardPool opens a session anew for a pod that has come in the place of one of the same name", async () => {
+Deno.test("ForwardPool opens a new session for a new pod with a former name", async () => {
   const pod = new PodEnds();
   const gone = 'failed to find sandbox "a1" in store: not found';
   let isGone = false;
   await using all = lab({ connect: () => isGone ? gone : pod.connect() });
   const first = await all.open();
   await until(() => pod.ends.length === 1);
-  // What this session leads to is gone for good, though the API server keeps it open.
+  // This session stays bound to the former pod, although the API server keeps it open.
   isGone = true;
   const late = await all.open();
   await assert.rejects(late.read(new Uint8Array(1)), { code: "unreachable", detail: "vanished" });
@@ -599,7 +605,7 @@ Deno.test("ForwardPool opens a session anew for a pod that has come in the place
   const next = await all.open();
   assert.equal(all.api.connections.length, 2);
   await until(() => pod.ends.length === 2);
-  // What goes through the former session ends by itself.
+  // The forwards of the former session end by themselves.
   assert.deepEqual([all.pool.status().sessions, all.pool.status().streams], [2, 2]);
   first.abort();
   next.abort();

@@ -4,7 +4,7 @@ import { ForwardV4 } from "../../../../src/kube/forward/forward_v4.ts";
 import { WebSocketReader } from "../../../../src/wire/mod.ts";
 import { FakeClock, settle } from "../../../support/fake_clock.ts";
 
-/** A server that says nothing but pings, as fast as it is read, and takes nothing. */
+/** A server that only sends pings, as fast as possible, and reads nothing. */
 class PingingServer extends StreamedConn implements Conn {
   readonly peer = "api";
   onAbort: ((reason: unknown) => void) | undefined = undefined;
@@ -39,7 +39,7 @@ class PingingServer extends StreamedConn implements Conn {
   }
 }
 
-Deno.test("ForwardV4 gives no more answers than the server takes", async () => {
+Deno.test("ForwardV4 sends no more pongs than the server reads", async () => {
   const conn = new PingingServer();
   const { stream } = new ForwardV4(conn, {
     clock: new FakeClock(),
@@ -52,7 +52,7 @@ Deno.test("ForwardV4 gives no more answers than the server takes", async () => {
   stream.abort();
 });
 
-/** A server that takes nothing, and says what a test has it say. */
+/** A server that reads nothing and sends what a test tells it to. */
 class SlowServer extends StreamedConn implements Conn {
   readonly peer = "api";
   onAbort: ((reason: unknown) => void) | undefined = undefined;
@@ -92,7 +92,7 @@ class SlowServer extends StreamedConn implements Conn {
   }
 }
 
-Deno.test("ForwardV4 lets a writer go when the pod has ended, and what it said be read", async () => {
+Deno.test("ForwardV4 releases a writer when the pod has ended, and still delivers the pod's data", async () => {
   const conn = new SlowServer();
   const clock = new FakeClock();
   const { stream } = new ForwardV4(conn, {
@@ -101,7 +101,7 @@ Deno.test("ForwardV4 lets a writer go when the pod has ended, and what it said b
     pulse: { quiet: 3000, patience: 12_000, keepalive: 30_000 },
     onOver: () => {},
   });
-  // More than it keeps for a server that takes nothing.
+  // More data than it buffers for a server that reads nothing.
   const writing = assert.rejects(stream.write(new Uint8Array(600_000)), {
     code: "unreachable",
     detail: "reset",
@@ -112,7 +112,7 @@ Deno.test("ForwardV4 lets a writer go when the pod has ended, and what it said b
     ...messages.flatMap((message) => [0x82, message.length, ...message]),
     ...[0x88, 2, 0x03, 0xe8],
   ]));
-  // Nobody reads yet.
+  // The client does not read yet.
   await writing;
   const into = new Uint8Array(10);
   assert.equal(await stream.read(into), 3);
@@ -122,7 +122,7 @@ Deno.test("ForwardV4 lets a writer go when the pod has ended, and what it said b
   assert.equal(clock.waiting, 0);
 });
 
-/** A server that takes a write when a test says so, and each in two parts, as a socket whose buffer is full. */
+/** A server that accepts each write only on command and in two parts, like a socket with a full buffer. */
 class PartlyTakingServer extends SlowServer {
   readonly taken: number[] = [];
   readonly #waiting: (() => void)[] = [];
@@ -140,7 +140,7 @@ class PartlyTakingServer extends SlowServer {
   }
 }
 
-Deno.test("ForwardV4 says one message after the other, though a socket takes only parts of them", async () => {
+Deno.test("ForwardV4 sends complete messages in order, although a socket takes them in parts", async () => {
   const conn = new PartlyTakingServer();
   const { stream } = new ForwardV4(conn, {
     clock: new FakeClock(),

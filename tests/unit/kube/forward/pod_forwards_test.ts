@@ -9,7 +9,7 @@ import { ForwardStandIn, PodEnds } from "../../../support/forward_stand_in.ts";
 const { signal } = new AbortController();
 const web = { namespace: "shop", pod: "web-0" };
 
-Deno.test("PodForwards tells that nothing is left when a further session could not be opened", async () => {
+Deno.test("PodForwards reports that it is empty after a further session could not be opened", async () => {
   const clock = new FakeClock();
   const api = new ForwardStandIn({ connect: new PodEnds().connect });
   using opener = new ForwardOpener({ clock, api, halfClose: "pass", limits: usualForwardLimits });
@@ -27,7 +27,7 @@ Deno.test("PodForwards tells that nothing is left when a further session could n
   const further = Promise.withResolvers<never>();
   api.upgrade = () => further.promise;
   await forwards.open(80, { signal });
-  // The pod goes, and its session with it.
+  // The pod ends, and its session too.
   api.last.close();
   await api.last.done;
   await nextTurn();

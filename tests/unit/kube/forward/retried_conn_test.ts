@@ -9,7 +9,7 @@ const bytes = (text: string) => new TextEncoder().encode(text);
 const text = (data: Uint8Array) => new TextDecoder().decode(data);
 const refused = new Error("refused");
 
-/** A first way and others, tried in order; the far end of each. */
+/** A first connection and its replacements, used in order, with the far end of each. */
 function ways(
   count: number,
 ): { first: Conn; next: () => Promise<Conn | undefined>; ends: Conn[]; asked: () => number } {
@@ -24,7 +24,7 @@ function ways(
   };
 }
 
-Deno.test("RetriedConn says again on another way what was said, with the end", async () => {
+Deno.test("RetriedConn repeats the client's data and its end on another connection", async () => {
   const { first, next, ends } = ways(3);
   await using conn = new RetriedConn({ first, next });
   await conn.write(bytes("hello "));
@@ -39,7 +39,7 @@ Deno.test("RetriedConn says again on another way what was said, with the end", a
   assert.equal(text(await answer), "answer");
 });
 
-Deno.test("RetriedConn gives the last failure when there is no other way", async () => {
+Deno.test("RetriedConn throws the last failure when no connection is left", async () => {
   const { first, next, ends, asked } = ways(2);
   await using conn = new RetriedConn({ first, next });
   ends[0]?.abort(refused);
@@ -50,7 +50,7 @@ Deno.test("RetriedConn gives the last failure when there is no other way", async
   assert.equal(asked(), 2);
 });
 
-Deno.test("RetriedConn tries nothing again after a byte has come", async () => {
+Deno.test("RetriedConn does not retry after a byte has arrived", async () => {
   const { first, next, ends, asked } = ways(2);
   await using conn = new RetriedConn({ first, next });
   await ends[0]?.write(bytes("a"));
@@ -61,7 +61,7 @@ Deno.test("RetriedConn tries nothing again after a byte has come", async () => {
   assert.equal(asked(), 0);
 });
 
-Deno.test("RetriedConn tries nothing again after the end has come", async () => {
+Deno.test("RetriedConn does not retry after the end has arrived", async () => {
   const { first, next, ends, asked } = ways(2);
   await using conn = new RetriedConn({ first, next });
   await ends[0]?.closeWrite();
@@ -71,7 +71,7 @@ Deno.test("RetriedConn tries nothing again after the end has come", async () => 
   assert.equal(asked(), 0);
 });
 
-Deno.test("RetriedConn tries nothing again when more was said than it keeps", async () => {
+Deno.test("RetriedConn does not retry after more data than it keeps", async () => {
   const { first, next, ends, asked } = ways(2);
   await using conn = new RetriedConn({ first, next, most: 10 });
   await conn.write(bytes("0123456789"));
@@ -81,7 +81,7 @@ Deno.test("RetriedConn tries nothing again when more was said than it keeps", as
   assert.equal(asked(), 0);
 });
 
-Deno.test("RetriedConn finishes a write whose way failed meanwhile", async () => {
+Deno.test("RetriedConn finishes a write whose connection failed meanwhile", async () => {
   const { first, next, ends } = ways(2);
   await using conn = new RetriedConn({ first, next, most: 1 << 20 });
   const sent = patternBytes(300_000, 1);
@@ -97,7 +97,7 @@ Deno.test("RetriedConn finishes a write whose way failed meanwhile", async () =>
 });
 
 for (const how of ["abort", "dispose"] as const) {
-  Deno.test(`RetriedConn does not wait for the next way after ${how}`, async () => {
+  Deno.test(`RetriedConn does not wait for the next connection after ${how}`, async () => {
     const { first, ends } = ways(1);
     const asked = Promise.withResolvers<Conn>();
     let wanted: AbortSignal | undefined;
@@ -123,7 +123,7 @@ for (const how of ["abort", "dispose"] as const) {
   });
 }
 
-Deno.test("RetriedConn drops a way that comes after it was dropped itself", async () => {
+Deno.test("RetriedConn closes a connection that arrives after its own end", async () => {
   const { first, ends } = ways(1);
   const [late, lateEnd] = memoryPair();
   const asked = Promise.withResolvers<Conn>();

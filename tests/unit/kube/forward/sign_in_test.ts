@@ -15,7 +15,7 @@ const { signal } = new AbortController();
 const v1 = "client.authentication.k8s.io/v1";
 const minute = 60_000;
 
-/** A transport into a cluster whose credential plugin does as a test says. */
+/** A transport into a cluster, with a credential plugin that the test controls. */
 async function world() {
   const clock = new FakeClock();
   const watches: FakeWatch[] = [];
@@ -47,7 +47,7 @@ async function world() {
     halfClose: "pass",
     externalName: "refuse",
   }, { ...parts, name: "lab", dialer: api.dial, process, ssh });
-  // Loads what clusters are used with, outside of the turns of the clock.
+  // Load the cluster code before the fake clock starts.
   await transport.names.find("nothing.shop.svc", { signal });
   return {
     clock,
@@ -56,7 +56,7 @@ async function world() {
     watches,
     async failure(host: string): Promise<PosternError> {
       return await transport.dial({ host, port: 81 }, { signal }).then(
-        () => assert.fail("it was reached"),
+        () => assert.fail("the target was reached"),
         (error) => error,
       );
     },
@@ -68,7 +68,7 @@ async function world() {
   };
 }
 
-/** The credentials end, and the server ends its watches: from here on requests need a sign-in. */
+/** Ends the credentials and the watches, so that further requests need a sign-in. */
 async function signedOut() {
   const lab = await world();
   lab.known.isSignedOut = true;
@@ -79,7 +79,7 @@ async function signedOut() {
   return lab;
 }
 
-Deno.test("Kubernetes runs a plugin that failed not again for its watches", async () => {
+Deno.test("Kubernetes does not rerun a failed plugin for its watches", async () => {
   await using lab = await signedOut();
   await lab.clock.advance(20 * minute);
   assert.equal(lab.known.runs, 2);
@@ -91,7 +91,7 @@ Deno.test("Kubernetes runs a plugin that failed not again for its watches", asyn
   );
 });
 
-Deno.test("Kubernetes runs a plugin that failed again for a name of the cluster, once for many", async () => {
+Deno.test("Kubernetes reruns a failed plugin for a name of the cluster, once for many clients", async () => {
   await using lab = await signedOut();
   for (let times = 0; times < 30; times++) await lab.failure(`pod-${times}.nothing.other.svc`);
   await lab.clock.advance(9_000);
@@ -102,14 +102,14 @@ Deno.test("Kubernetes runs a plugin that failed again for a name of the cluster,
   assert.equal(lab.known.runs, 3);
   await lab.failure("x.other");
   assert.equal(lab.known.runs, 4);
-  // What the cluster's table answers needs no sign-in, and asks for one all the same.
+  // The cluster's table answers without a sign-in, but requests one.
   await lab.clock.advance(minute);
   assert.match((await lab.failure("web.shop")).message, /port 81/);
   await lab.clock.advance(0);
   assert.equal(lab.known.runs, 5);
 });
 
-Deno.test("Kubernetes runs a plugin that failed again after a reload, and for a person who connects", async () => {
+Deno.test("Kubernetes reruns a failed plugin after a reload, and when the user connects", async () => {
   await using lab = await signedOut();
   await lab.transport.prepare();
   await lab.clock.advance(minute);
@@ -122,7 +122,7 @@ Deno.test("Kubernetes runs a plugin that failed again after a reload, and for a 
   assert.equal(lab.transport.status().clusters[0]?.state, "ready");
 });
 
-Deno.test("Kubernetes runs a plugin that failed again at once for a client that asks after a reload", async () => {
+Deno.test("Kubernetes reruns a failed plugin at once for the first client after a reload", async () => {
   await using lab = await signedOut();
   await assert.rejects(lab.transport.dial({ host: "x.other.svc", port: 80 }, { signal }), /dismissed/);
   await lab.transport.prepare();
@@ -131,7 +131,7 @@ Deno.test("Kubernetes runs a plugin that failed again at once for a client that 
   assert.equal(lab.known.runs, before + 1);
 });
 
-Deno.test("Kubernetes runs a plugin that failed again for a question of DNS after a name of the cluster", async () => {
+Deno.test("Kubernetes reruns a failed plugin for a DNS query for a name of the cluster", async () => {
   await using lab = await signedOut();
   await lab.clock.advance(minute);
   await assert.rejects(lab.transport.names.find("x.other.svc", { signal }), /dismissed/);

@@ -98,7 +98,7 @@ const web: FarName = {
     { name: "", port: 8080, addresses: ["10.96.0.7", "fd00::7"] },
   ],
 };
-/** The answer for another spelling of a Service: SRV records lead to that one. */
+/** The answer for another spelling of a Service, with SRV records that point to this spelling. */
 const as = (found: FarName, host: string): FarName => ({
   ...found,
   services: found.services?.map((service) => ({ ...service, name: service.name + host })) ?? [],
@@ -155,7 +155,7 @@ const found: readonly { readonly host: string; readonly is: FarName | undefined 
       ],
     },
   },
-  // What only has names below it is there, too (RFC 8020).
+  // A name that only has names below it exists too (RFC 8020).
   ...[
     "cluster.local",
     "svc.cluster.local",
@@ -173,7 +173,7 @@ const found: readonly { readonly host: string; readonly is: FarName | undefined 
   { host: "example.com.cluster.local", is: undefined },
 ];
 for (const { host, is } of found) {
-  Deno.test(`ServiceDns.find() says what "${host}" is`, async () => {
+  Deno.test(`ServiceDns.find() resolves "${host}"`, async () => {
     const { signal } = new AbortController();
     const said = await new ServiceDns(view(), options).find(host, { signal });
     const named = said?.services?.map(({ name, port, addresses }) => ({ name, port, addresses }));
@@ -181,7 +181,7 @@ for (const { host, is } of found) {
   });
 }
 
-Deno.test("ServiceDns.find() fails where a namespace may not be looked into, and asks for no other one", async () => {
+Deno.test("ServiceDns.find() fails for a forbidden namespace without asking for another", async () => {
   const held = view();
   const { signal } = new AbortController();
   await assert.rejects(
@@ -191,7 +191,7 @@ Deno.test("ServiceDns.find() fails where a namespace may not be looked into, and
   assert.deepEqual([...held.asked], ["secret"]);
 });
 
-Deno.test("ServiceDns.nameOf() names a Service by its address, so that the name leads back", async () => {
+Deno.test("ServiceDns.nameOf() finds a Service's name by its address; the name resolves back to it", async () => {
   const { signal } = new AbortController();
   for (
     const { suffix, name } of [

@@ -48,7 +48,7 @@ const names: readonly (readonly [string, ClusterName | undefined])[] = [
   ["10.96.0.7", address("10.96.0.7")],
   ["::ffff:10.96.0.7", address("10.96.0.7")],
   ["FD00::0:7", address("fd00::7")],
-  // No suffix is taken for the cluster's domain.
+  // Without a suffix, names end with the cluster's domain.
   ["web.prod.svc.example.com", undefined],
   ["web.prod.svc.cluster.local.example.com", undefined],
   ["web.prod.cluster.local", undefined],
@@ -79,7 +79,7 @@ const suffixed: readonly (readonly [string, ClusterName | undefined])[] = [
   ["db-0.db.shop.lab.internal", endpoint("db-0", "db", "shop")],
   ["_http._tcp.web.shop.lab.internal", service("web", "shop", "http")],
   ["a.b.c.d.lab.internal", undefined],
-  // Names without the suffix are still this cluster's where a rule sends them here.
+  // Names without the suffix also belong to this cluster if a rule routes them here.
   ["web.shop.svc.k8s.example", service("web", "shop")],
   ["web.shop.svc.cluster.local", undefined],
   ["lab.internal", service("lab", "internal")],
@@ -100,7 +100,7 @@ Deno.test("dashedAddress() reads both families and nothing else", () => {
   );
 });
 
-Deno.test("findContext() takes the context behind a name, the longest first", () => {
+Deno.test("findContext() finds the context at the end of a name; the longest wins", () => {
   const contexts = ["lab", "prod.lab", "arn:aws:eks:eu-1:42:cluster/Web", "a@b", "a/b", "", "@"];
   assert.deepEqual(contexts.map(contextLabels), [
     ...["lab", "prod.lab", "arn-aws-eks-eu-1-42-cluster-web", "a-b", "a-b", "", ""],

@@ -132,21 +132,21 @@ const missing: readonly (readonly [string, number, string, RegExp, number])[] = 
   ["nothing.prod", 80, "name_not_found", /Cannot find the Service "prod\/nothing" in lab$/, 4],
   ["slow.prod", 80, "unreachable", /no ready endpoint \(2 not ready\)$/, 4],
   ["portless.prod", 80, "unreachable", /no ready endpoint \(no pod has the port "http"\)$/, 4],
-  ["bare.prod", 80, "unreachable", /no ready endpoint \(it has none\)$/, 4],
-  ["strange.prod", 80, "unreachable", /its endpoints are no pods/, 4],
-  ["dns.prod", 54, "not_allowed", /port 54 of .*: it is a port of UDP$/, 7],
-  ["_dns._tcp.dns.prod.svc", 53, "not_allowed", /the port "dns" of .*: it is a port of UDP$/, 7],
+  ["bare.prod", 80, "unreachable", /no ready endpoint \(the Service has no endpoints\)$/, 4],
+  ["strange.prod", 80, "unreachable", /its endpoints are not pods/, 4],
+  ["dns.prod", 54, "not_allowed", /port 54 of .*: it is a UDP port$/, 7],
+  ["_dns._tcp.dns.prod.svc", 53, "not_allowed", /the port "dns" of .*: it is a UDP port$/, 7],
   ["_no._tcp.web.prod.svc", 80, "refused", /the port "no" of .*: it has 80 \(http\), 81 \(admin\)$/, 5],
   ["db-2.db.prod.svc", 5432, "unreachable", /no ready endpoint \(1 not ready\)$/, 4],
   ["db-9.db.prod.svc", 5432, "name_not_found", /Cannot find the endpoint "db-9" of/, 4],
   ["10.99.0.1", 80, "name_not_found", /no Service and no pod of lab has this address$/, 4],
   ["10-244-0-9.dev.pod", 80, "name_not_found", /no pod of the namespace "dev" of lab/, 4],
   ["192.0.2.7", 81, "refused", /prod\/b, prod\/c declare port 81$/, 5],
-  ["192.0.2.7", 9, "refused", /prod\/a, prod\/b, prod\/c have it, and none declares port 9$/, 5],
+  ["192.0.2.7", 9, "refused", /prod\/a, prod\/b, prod\/c have this address, and none declares port 9$/, 5],
 ];
 
 for (const [host, port, code, message, reply] of missing) {
-  Deno.test(`findPlaces() says why not ${host}:${port}`, async () => {
+  Deno.test(`findPlaces() explains why it cannot find ${host}:${port}`, async () => {
     const error = await find(host, port).then(() => undefined, (error) => error);
     assert.ok(isPosternError(error, code as "refused"), String(error));
     assert.match(error.message, message);
@@ -154,12 +154,12 @@ for (const [host, port, code, message, reply] of missing) {
   });
 }
 
-Deno.test("findPlaces() leaves it to others where an ExternalName leads", async () => {
+Deno.test("findPlaces() leaves an ExternalName to the caller", async () => {
   const answer = await find("out.prod", 5432);
   assert.equal("externalName" in answer && answer.externalName, "db.example.com");
 });
 
-Deno.test("findPlaces() looks at what is allowed, and names the right that is missing", async () => {
+Deno.test("findPlaces() searches what is allowed, and names the missing right", async () => {
   const narrow = new FakeClusterView({ ...view.parts, pods: [], allowed: ["dev"] });
   assert.ok("places" in await find("web", 80, narrow));
   assert.ok("places" in await find("10.96.0.7", 80, narrow));
@@ -168,7 +168,7 @@ Deno.test("findPlaces() looks at what is allowed, and names the right that is mi
     message: /in the namespace "prod"/,
   });
   await assert.rejects(find("10.96.0.8", 80, narrow), { code: "not_allowed", message: /everywhere/ });
-  // For a Service that is held nobody asks for more.
+  // A Service in memory needs no further requests.
   const asked = narrow.asked.length;
   await find("10.96.0.7", 80, narrow);
   assert.equal(narrow.asked.length, asked);

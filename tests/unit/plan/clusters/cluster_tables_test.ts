@@ -184,8 +184,8 @@ Deno.test("ClusterTables rejects a waiting target after the timeout, and reports
 const failures: readonly { code: ErrorCode; message: string; says: RegExp }[] = [
   {
     code: "auth",
-    message: 'Cannot sign in to the cluster "lab": its API server answers 401',
-    says: /: its API server answers 401$/,
+    message: 'Cannot sign in to the cluster "lab": its API server returned 401',
+    says: /: its API server returned 401$/,
   },
   {
     code: "not_allowed",
