@@ -8,7 +8,6 @@ import { commandLinesOf, wordsOfLine } from "./command_lines.ts";
 /** What is no whole command line: its words are left out, or stand for others. */
 const unfinished: readonly string[] = [
   "postern explain",
-  "postern explain --dial",
   "postern COMMAND --help",
   "postern dns --print SYSTEM",
   "postern clusters 'c-prod-*' --each -- oc get co",
