@@ -16,8 +16,8 @@ export type Outcome = "done" | "again";
 
 const firstPause = 250;
 const longestPause = 60_000;
-/** For what is refused: asking more often changes nothing. */
-const refusedPause = 300_000;
+/** For refusals, in ms: an API server that starts refuses everything for a moment; a missing right lasts. */
+const refusals = { first: 1_000, most: 300_000, factor: 4 };
 
 /** Keys that are to be worked on, each once however often it is asked for, and never two times at once. */
 export class WorkQueue implements AsyncDisposable {
@@ -50,8 +50,10 @@ export class WorkQueue implements AsyncDisposable {
     this.#pump();
   }
 
-  /** Has a key worked on at once, also one that failed: what it failed of is over. */
+  /** Works on a key at once, also on one that failed: the server answers again, or there is something new to write. */
   hurry(key: string): void {
+    this.#outage?.timer[Symbol.dispose]();
+    this.#outage = undefined;
     this.#waiting.get(key)?.[Symbol.dispose]();
     this.#waiting.delete(key);
     this.#failures.delete(key);
@@ -109,25 +111,27 @@ export class WorkQueue implements AsyncDisposable {
     if (isPosternError(error, "unreachable") || isPosternError(error, "timeout")) {
       this.#ready.add(key);
       if (this.#outage) return;
-      const timer = clock.after(this.#pause(this.#outages++, longestPause / 6), () => {
-        this.#outage = undefined;
-        this.#pump();
-      });
+      const timer = clock.after(
+        this.#pause(this.#outages++, { first: firstPause, most: longestPause / 6 }),
+        () => {
+          this.#outage = undefined;
+          this.#pump();
+        },
+      );
       this.#outage = { timer };
       return;
     }
     const failures = this.#failures.get(key) ?? 0;
     this.#failures.set(key, failures + 1);
-    const isRefused = isPosternError(error, "not_allowed");
-    const ms = isRefused ? refusedPause : this.#pause(failures, longestPause);
-    const timer = clock.after(ms, () => {
+    const terms = isPosternError(error, "not_allowed") ? refusals : { first: firstPause, most: longestPause };
+    const timer = clock.after(this.#pause(failures, terms), () => {
       this.#waiting.delete(key);
       this.add(key);
     });
     this.#waiting.set(key, timer);
   }
 
-  #pause(failures: number, longest: number): number {
-    return backoff(failures, { first: firstPause, most: longest }) * (0.5 + this.#options.random());
+  #pause(failures: number, terms: Parameters<typeof backoff>[1]): number {
+    return backoff(failures, terms) * (0.5 + this.#options.random());
   }
 }

@@ -34,7 +34,10 @@ const listingPatience = 10_000;
 const mostAttempts = 3;
 const firstPause = 250;
 const longestPause = 5_000;
-/** For a right that is missing, a failed sign-in or a program that is not there, in ms: asking more often changes nothing. */
+/**
+ * The pause after `mostAttempts` refusals, in ms: a missing right, a failed sign-in or a missing program lasts until
+ * someone mends it. An API server that starts refuses everything for a moment, so the first refusals are retried sooner.
+ */
 const refusedPause = 30_000;
 
 /** Holds one kind of objects by a list and a watch, for as long as it runs. */
@@ -106,7 +109,7 @@ export class KubeWatch {
           this.#synced.reject(error);
           throw error;
         }
-        if (isRefused) {
+        if (isRefused && failures >= mostAttempts) {
           await this.#pause(refusedPause, signal);
           continue;
         }

@@ -12,6 +12,7 @@ import { BundleTargets } from "../../../../src/egress/controller/bundle_targets.
 import { FencedObjects } from "../../../../src/egress/controller/fenced_objects.ts";
 import { kinds } from "../../../../src/egress/controller/kinds.ts";
 import { Notes } from "../../../../src/egress/controller/notes.ts";
+import { WorkQueue } from "../../../../src/egress/controller/work_queue.ts";
 import { WorkloadTargets } from "../../../../src/egress/controller/workload_targets.ts";
 import { FakeClock } from "../../../support/fake_clock.ts";
 import { recordingLog } from "../../../support/recording_log.ts";
@@ -25,6 +26,8 @@ class BusyServer {
   readonly done = new Map<string, number>();
   readonly tried = new Map<string, number>();
   isAway = false;
+  /** Refuses every write, as an API server does until it has read its roles. */
+  refuses = false;
   /** Does the write, and its answer is lost. */
   losesAnswers = false;
   #version = 0;
@@ -53,6 +56,7 @@ class BusyServer {
       const key = `${kind.kind}/${name}`;
       const tried = (this.tried.get(key) ?? 0) + 1;
       this.tried.set(key, tried);
+      if (this.refuses) throw new PosternError("not_allowed", "Cannot patch it: forbidden");
       const held = this.objects.get(key);
       if (tried === 1 && held) held.metadata["resourceVersion"] = `${++this.#version}`;
       const given = body["metadata"] as Mapping;
@@ -138,6 +142,52 @@ Deno.test("BundleTargets writes nothing twice where answers are lost, and nothin
   assert.deepEqual([...server.done].sort(), [...once].sort());
   await targets[Symbol.asyncDispose]();
   await notes[Symbol.asyncDispose]();
+});
+
+Deno.test("BundleTargets soon retries a refused write, and retries less and less often", async () => {
+  const server = new BusyServer();
+  const { signal } = new AbortController();
+  const { clock, targets, notes } = bundles(server, signal);
+  server.refuses = true;
+  await clock.advance(1_000);
+  server.refuses = false;
+  await clock.advance(10_000);
+  assert.equal(targets.pending, 0);
+  assert.deepEqual([...server.done].sort(), [...once].sort());
+
+  server.refuses = true;
+  server.tried.clear();
+  targets.want({ text: "bundle 2", hash: "2" });
+  await clock.advance(3_600_000);
+  const tries = server.tried.get("ConfigMap/m0") ?? 0;
+  assert.ok(tries > 10 && tries < 25, `${tries} tries in an hour`);
+  await targets[Symbol.asyncDispose]();
+  await notes[Symbol.asyncDispose]();
+});
+
+Deno.test("WorkQueue ends the pause of an outage when it is hurried", async () => {
+  const clock = new FakeClock();
+  let isAway = true;
+  const done: string[] = [];
+  await using queue = new WorkQueue(new AbortController().signal, {
+    clock,
+    random: () => 0.5,
+    most: 4,
+    work: (key) => {
+      if (isAway) throw new PosternError("unreachable", "Cannot reach the API server");
+      done.push(key);
+      return Promise.resolve("done");
+    },
+    onError: () => {},
+  });
+  queue.add("a");
+  queue.add("b");
+  await clock.advance(60_000);
+  isAway = false;
+  queue.hurry("a");
+  await clock.advance(0);
+  assert.deepEqual(done.sort(), ["a", "b"]);
+  assert.equal(clock.waiting, 0);
 });
 
 Deno.test("BundleTargets begins no write that may outlast the leadership", async () => {
