@@ -4,7 +4,7 @@ import { errorsTable } from "./reference_errors.ts";
 import { withPart } from "./reference_page.ts";
 import { permissionsPage } from "./reference_permissions.ts";
 import { roomsPart } from "./reference_rooms.ts";
-import { sshOptionsPart } from "./reference_ssh.ts";
+import { sshOptionsTable } from "./reference_ssh.ts";
 
 /** Where the paths of the pages begin. */
 export const projectRoot: URL = new URL("../", import.meta.url);
@@ -34,7 +34,7 @@ export async function referencePages(): Promise<ReadonlyMap<string, string>> {
   return new Map([
     ["ARCHITECTURE.md", withPart(drawn, "errors", errorsTable())],
     ["docs/guide/permissions.md", permissionsPage()],
-    ["docs/guide/ssh.md", withPart(ssh, "ssh options", sshOptionsPart())],
+    ["docs/guide/ssh.md", withPart(ssh, "ssh options", sshOptionsTable())],
     ["docs/reference/cli.md", cliPage()],
     ["docs/reference/configuration.md", await configurationPage()],
     ["docs/reference/postern.schema.json", await schemaFile()],

@@ -6,7 +6,7 @@ import {
 import { paragraph, table } from "./reference_page.ts";
 
 /** Every option of the ssh configuration by its class, then the limits of some and the values without effect. */
-export function sshOptionsPart(): string {
+export function sshOptionsTable(): string {
   const structure = sshStructureWords.map((name) => ({ name, class: "honoured" as const }));
   const options: SshOption[] = [...structure, ...sshOptions.values()]
     .sort((one, other) => one.name.toLowerCase() < other.name.toLowerCase() ? -1 : 1);
