@@ -22,3 +22,15 @@ export function withPart(page: string, name: string, part: string): string {
   if (from < 0 || to < from) throw new Error(`Cannot find the marks of "${name}" in the page`);
   return `${page.slice(0, from)}${begin}\n\n${part}\n\n${page.slice(to)}`;
 }
+
+/** A paragraph of Markdown as `deno fmt` wraps it; all lines but the first begin with `indent`. */
+export function paragraph(text: string, indent = ""): string {
+  const lines: string[] = [];
+  for (const word of text.match(/(?:\[[^\]]*\]\([^)]*\)|\S)+/g) ?? []) {
+    const line = lines.at(-1);
+    if (line === undefined) lines.push(word);
+    else if (line.length + 1 + word.length <= 110) lines[lines.length - 1] = `${line} ${word}`;
+    else lines.push(`${indent}${word}`);
+  }
+  return lines.join("\n");
+}

@@ -30,15 +30,20 @@ const places = [
 
 /** The page on permissions: the permissions of each command, from source and compiled. */
 export function permissionsPage(): string {
-  const rows = Object.entries(commandGrants).map(([command, grants]) => [
-    `\`${command}\``,
-    ...permissionKinds.map((kind) => kind === "env" ? counted(grants[kind]) : shown(grants[kind])),
-  ]);
-  const given = Object.keys(commandGrants).map((command) => [
-    `\`${command}\``,
-    kindsFor(readCommandLine([command, "--background"]), { usesSsh: true }).filter((kind) => kind !== "env")
-      .map((kind) => `\`${kind}\``).join(" "),
-  ]);
+  const rows = grouped(
+    Object.entries(commandGrants).map(([command, grants]) => [
+      command,
+      permissionKinds.map((kind) => kind === "env" ? counted(grants[kind]) : shown(grants[kind])),
+    ]),
+  );
+  const given = grouped(
+    Object.keys(commandGrants).map((command) => {
+      const kinds = kindsFor(readCommandLine([command, "--background"]), { usesSsh: true });
+      return [command, [
+        kinds.filter((kind) => kind !== "env").map((kind) => `\`${kind}\``).join(" ") || "–",
+      ]];
+    }),
+  );
   return [
     madeOf("src/permissions/command_grants.ts"),
     "# Permissions",
@@ -46,7 +51,7 @@ export function permissionsPage(): string {
     "run time, never loads native code, never reads `/proc`, and opens only `/dev/null` in `/dev`.",
     "## From source",
     "`deno task postern COMMAND` starts each command with exactly these permissions:",
-    table(["command", ...permissionKinds], rows),
+    table(["commands", ...permissionKinds], rows),
     '- "any" has no limit: an instance connects to all targets of its routes, and the configuration may name files\n' +
     "  anywhere.\n" +
     "- Options that name an output file (`--ready-file`, `--log-file`, `--listen-unix`, `--file`, and `--config` of\n" +
@@ -92,12 +97,24 @@ export function permissionsPage(): string {
     "runs in a worker with the lists of a run from source: [why, and what it costs](../decisions/permissions.md).",
     "These kinds remain. `run` remains only if the configuration may name an ssh host or a cluster, to open a\n" +
     "browser for a sign-in, and to start a background instance:",
-    table(["command", "kinds"], given),
+    table(["commands", "kinds"], given),
     "The compile flags:",
     `\`\`\`text\n${
       compiledFlags().map((flag) => flag.replaceAll(",", ", ")).flatMap(wrapped).join("\n")
     }\n\`\`\``,
   ].join("\n\n") + "\n";
+}
+
+/** Merges rows with the same cells; the first cell lists their commands. */
+function grouped(rows: readonly (readonly [string, readonly string[]])[]): string[][] {
+  const groups = new Map<string, { commands: string[]; cells: readonly string[] }>();
+  for (const [command, cells] of rows) {
+    const key = cells.join("|");
+    const group = groups.get(key) ?? { commands: [], cells };
+    groups.set(key, group);
+    group.commands.push(`\`${command}\``);
+  }
+  return [...groups.values()].map(({ commands, cells }) => [commands.join(", "), ...cells]);
 }
 
 function shown(grant: Grant | undefined): string {

@@ -3,20 +3,23 @@ import {
   sshOptions,
   sshStructureWords,
 } from "../src/ssh/config/language/ssh_config_options.ts";
-import { table } from "./reference_page.ts";
+import { paragraph, table } from "./reference_page.ts";
 
-/** Every option of the ssh configuration with its class. */
+/** Every option of the ssh configuration by its class, then the limits of some and the values without effect. */
 export function sshOptionsTable(): string {
   const structure = sshStructureWords.map((name) => ({ name, class: "honoured" as const }));
-  const options: SshOption[] = [...structure, ...sshOptions.values()];
-  const rows = options
-    .sort((one, other) => one.name.toLowerCase() < other.name.toLowerCase() ? -1 : 1)
-    .map((option) => [`\`${option.name}\``, option.class, remark(option)]);
-  return table(["option", "class", "note"], rows);
-}
-
-function remark({ note, unless = [] }: SshOption): string {
-  const values = unless.map((value) => `\`${value}\``).join(", ");
-  const exception = values === "" ? [] : [`no warning for ${values}`];
-  return [...(note === undefined ? [] : [note]), ...exception].join("; ");
+  const options: SshOption[] = [...structure, ...sshOptions.values()]
+    .sort((one, other) => one.name.toLowerCase() < other.name.toLowerCase() ? -1 : 1);
+  const classes = ["honoured", "harmless", "blocking"] as const;
+  const lists = classes.map((name) => {
+    const names = options.filter((option) => option.class === name).map((option) => `\`${option.name}\``);
+    return paragraph(`**${name}**: ${names.join(", ")}`);
+  });
+  const remarked = options.filter(({ note, unless }) => note !== undefined || unless !== undefined)
+    .map(({ name, note = "", unless = [] }) => [
+      `\`${name}\``,
+      note,
+      unless.map((value) => `\`${value}\``).join(", "),
+    ]);
+  return [...lists, table(["option", "remark", "no effect with"], remarked)].join("\n\n");
 }

@@ -20,7 +20,7 @@ const leftOut: Readonly<Record<string, string>> = {
   "docs/guide/start.md: curl -fsSL URL/install.sh | sh                                    # --help, --version, --to":
     released,
   "docs/guide/deployment.md: deno task compile && deno task image": byCi,
-  'docs/guide/browser.md: chromium --user-data-dir="$HOME/.config/chromium-corp" --proxy-pac-url=http://localhost:12000/proxy.pac':
+  'docs/guide/laptop.md: chromium --user-data-dir="$HOME/.config/chromium-corp" --proxy-pac-url=http://localhost:12000/proxy.pac':
     window,
   "docs/guide/ci.md: # .github/workflows/deploy.yml, the steps of a job": others,
   "docs/guide/ci.md: # .gitlab-ci.yml": others,

@@ -8,7 +8,6 @@ import { commandLinesOf, wordsOfLine } from "./command_lines.ts";
 /** Incomplete command lines, or lines with placeholders. */
 const unfinished: readonly string[] = [
   "postern explain",
-  "postern explain --dial",
   "postern COMMAND --help",
   "postern dns --print SYSTEM",
   "postern clusters 'c-prod-*' --each -- oc get co",
