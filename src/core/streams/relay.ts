@@ -9,8 +9,8 @@ export interface RelayOptions {
   readonly clock: Clock;
   readonly tally: Tally;
   /**
-   * Two timeouts in ms: for a target that keeps sending after the client's end, on a path without half-close;
-   * and for reading from a side that accepts no more data.
+   * A timeout in ms for two cases: the target keeps sending after the client's end on a path without half-close,
+   * or one side accepts no more data but is still read.
    */
   readonly halfCloseLinger: number;
 }

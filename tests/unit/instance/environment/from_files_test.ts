@@ -57,7 +57,7 @@ Deno.test("checkConfig() reports a cluster whose proxy is this instance", async 
     assert.equal(lab?.isUsable, is === "usable", `${listen} ${proxy}`);
     if (is === "usable") continue;
     const [note] = lab?.notes ?? [];
-    assert.match(note?.text ?? "", /"lab": the proxy-url of its kubeconfig, .*:12000, is this door itself/);
+    assert.match(note?.text ?? "", /"lab": the proxy-url of its kubeconfig, .*:12000, is this instance/);
     assert.match(note?.hint ?? "", /"via"/);
   }
 });
