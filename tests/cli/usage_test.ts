@@ -22,9 +22,10 @@ const transcripts: readonly Transcript[] = [
   {
     args: ["help"],
     code: 0,
-    out: /^postern: one local door[^]*\n {2}proxy +Run an instance, the local proxy\n/,
+    out:
+      /^postern: one local door into every private cluster\n[^]*\n {2}proxy +Run an instance, the local proxy\n/,
   },
-  { args: ["--help"], code: 0, out: /^postern: one local door/ },
+  { args: ["--help"], code: 0, out: /^postern: one local door into every private cluster\n/ },
   { args: ["help", "proxy"], code: 0, out: /^Run an instance, the local proxy\.\n/ },
   { args: ["proxy", "--help"], code: 0, out: /^Run an instance[^]*--ready-file PATH/ },
   {

@@ -52,13 +52,13 @@ users:
 `,
   nameless: `
 clusters:
-- cluster: { server: https://nobody.example.net }
+- cluster: { server: https://unnamed.example.net }
 - { name: c, cluster: { server: https://one.example.net } }
 contexts:
 -
 - { name: lab, context: { cluster: c, user: u } }
 users:
-- { name: null, user: { token: nobody } }
+- { name: null, user: { token: unused } }
 - name: u
   user:
 `,

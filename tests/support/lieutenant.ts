@@ -196,8 +196,8 @@ function kubeconfigFor(address: string, ca: string): string {
     apiVersion: "v1",
     kind: "Config",
     clusters: [{ name: "lab", cluster: { server: `https://${address}`, "certificate-authority": ca } }],
-    users: [{ name: "nobody", user: {} }],
-    contexts: [{ name: "lab", context: { cluster: "lab", user: "nobody", namespace } }],
+    users: [{ name: "anonymous", user: {} }],
+    contexts: [{ name: "lab", context: { cluster: "lab", user: "anonymous", namespace } }],
     "current-context": "lab",
   });
 }

@@ -69,7 +69,7 @@ export class SignInWorld implements AsyncDisposable {
   }
 
   /** All output that a person could have read. */
-  get told(): string {
+  get shown(): string {
     return `${this.said}${JSON.stringify(this.log.lines)}${this.memory.out}`;
   }
 

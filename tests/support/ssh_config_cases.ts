@@ -24,7 +24,7 @@ export const sshConfigCases: readonly SshConfigCase[] = [
   { name: "first value wins", config: "Host host\n  Port 1\n  Port 2\nHost *\n  Port 3\n  User last\n" },
   {
     name: "defaults at the end",
-    config: "Host host\n  User me\n\nHost *\n  User nobody\n  ServerAliveInterval 30\n",
+    config: "Host host\n  User me\n\nHost *\n  User other\n  ServerAliveInterval 30\n",
   },
   { name: "the same host twice", config: "Host host\n  User a\nHost host\n  User b\n  Port 24\n" },
   { name: "several names", config: "Host one host two\n  User me\n" },
@@ -103,7 +103,7 @@ export const sshConfigCases: readonly SshConfigCase[] = [
   { name: "Match the user before it is set", config: "Match user asked\n  Port 35\n", user: "asked" },
   {
     name: "Match localuser",
-    config: "Match localuser *\n  Port 36\nMatch localuser nobody-has-this\n  User no\n",
+    config: "Match localuser *\n  Port 36\nMatch localuser no-such-user\n  User no\n",
   },
   {
     name: "Match several",

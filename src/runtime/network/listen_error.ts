@@ -9,7 +9,7 @@ export function listenError(error: unknown, endpoint: Endpoint, protocol: "tcp" 
   // Node's sockets report a code, Deno's a class.
   const code = (error as { code?: unknown } | null)?.code;
   if (error instanceof Deno.errors.AddrInUse || code === "EADDRINUSE") {
-    return new PosternError("config", `Cannot listen on ${what}: the address is in use`, {
+    return new PosternError("config", `Cannot listen on ${what}: address already in use`, {
       cause: error,
       exit: 1,
       detail: "in_use",

@@ -64,7 +64,7 @@ Deno.test("doctor() names another instance that uses a port", async () => {
   const locks = { "/run/me": "", "/run/me/default.lock": "" };
   const world = new MemoryWorld({ files: { [path]: "listen: { mixed: 127.0.0.1:1 }\n", ...locks } });
   const instance = await startInstance(world);
-  const message = "Cannot listen on 127.0.0.1:1: the address is in use";
+  const message = "Cannot listen on 127.0.0.1:1: address already in use";
   world.network.listen = () => {
     throw new PosternError("config", message, { detail: "in_use" });
   };

@@ -86,10 +86,10 @@ const deaths = [
   {
     name: "its message, hint and exit code",
     said:
-      "info started\npostern: error: Cannot listen on 127.0.0.1:7: the address is in use\npostern: hint: see lsof\n",
+      "info started\npostern: error: Cannot listen on 127.0.0.1:7: address already in use\npostern: hint: see lsof\n",
     code: 4,
     error: {
-      message: "Cannot listen on 127.0.0.1:7: the address is in use",
+      message: "Cannot listen on 127.0.0.1:7: address already in use",
       hint: "see lsof",
       exit: 4,
     },

@@ -10,7 +10,7 @@ Deno.test("withOwner() keeps an error unchanged if none of our instances uses th
   const others = [
     new Error("anything"),
     new PosternError("config", "Cannot listen on 127.0.0.1:1: the system does not allow it"),
-    new PosternError("config", "Cannot listen on 127.0.0.1:1: the address is in use", { detail: "in_use" }),
+    new PosternError("config", "Cannot listen on 127.0.0.1:1: address already in use", { detail: "in_use" }),
   ];
   for (const error of others) assert.equal(await withOwner(world, error), error);
 });
@@ -24,7 +24,7 @@ Deno.test("withOwner() names the instance that uses the address, even if others 
   const hello = jsonAnswer({ version: "9.0.0", id: "later", pid: 1, protocol: 2 });
   await using _later = new WebServer(world.network.listen({ path: "/run/me/later.sock" }), () => hello);
   const instance = await startInstance(world, { id: "work", config: "/c.yaml" });
-  const error = new PosternError("config", "Cannot listen on 127.0.0.1:7: the address is in use", {
+  const error = new PosternError("config", "Cannot listen on 127.0.0.1:7: address already in use", {
     detail: "in_use",
   });
   const owned = withOwner(world, error);

@@ -72,7 +72,7 @@ Deno.test("signInToOpenShift() asks the user once, and stores the token privatel
     name.endsWith(".json")
   );
   assert.equal((await world.person.memory.files.info(`/cache/tokens/${path}`))?.mode, 0o600);
-  assert.doesNotMatch(world.person.told, /secret/);
+  assert.doesNotMatch(world.person.shown, /secret/);
 });
 
 Deno.test("signInToOpenShift() checks a token with the cluster, at most once a minute", async () => {

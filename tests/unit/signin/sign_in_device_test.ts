@@ -34,7 +34,7 @@ Deno.test("signIn() by device shows a code and polls until the user has signed i
   );
   assert.deepEqual(waits(signing), [5, 5, 5]);
   assert.deepEqual(signing.opened, []);
-  assert.doesNotMatch(signing.told, /-secret/);
+  assert.doesNotMatch(signing.shown, /-secret/);
   assert.equal((await signIn(signing.options, signing.parts, { signal })).from, "cache");
 });
 
@@ -89,7 +89,7 @@ for (const { name, answer, code, says } of ends) {
       return true;
     });
     assert.equal(signing.server.tokenRequests.length, 2);
-    assert.doesNotMatch(signing.told, /-secret/);
+    assert.doesNotMatch(signing.shown, /-secret/);
   });
 }
 

@@ -22,9 +22,9 @@ async function tokenFile({ memory }: SignInWorld): Promise<string> {
 
 /** Checks that no output contains a secret. */
 function assertDiscreet(signing: SignInWorld, signedIn?: SignedIn): void {
-  assert.doesNotMatch(signing.told, /-secret|code_verifier/);
+  assert.doesNotMatch(signing.shown, /-secret|code_verifier/);
   const [, payload] = signedIn?.idToken.split(".") ?? [];
-  if (payload) assert.ok(!signing.told.includes(payload));
+  if (payload) assert.ok(!signing.shown.includes(payload));
 }
 
 /** The user has no browser on this machine; only the URL is known. */

@@ -161,7 +161,7 @@ for (const { name, claims = {}, text, mode = 0o644 } of foreign) {
       JSON.stringify({ "https://api.syn.example.com": await signing.server.idToken(claims) });
     signing.memory.files.put("/home/me/.cache/commodore/token", content, mode);
     assert.equal((await signIn(signing.options, signing.parts, { signal })).from, "person");
-    assert.doesNotMatch(signing.told, /-secret/);
+    assert.doesNotMatch(signing.shown, /-secret/);
   });
 }
 
