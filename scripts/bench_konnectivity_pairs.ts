@@ -110,7 +110,7 @@ async function posternPair(lab: KonnectivityLab, frontend: Frontend): Promise<Ko
 function startCommand(name: string, args: readonly string[]): ReturnType<typeof startReady> {
   const main = new URL("../main.ts", import.meta.url).href;
   const command = [Deno.execPath(), ...sourceCommand(args, places()), main, ...args];
-  // Discard its log, like that of the others.
+  // Discard postern's log, like the logs of the other programs.
   return startReady(name, command, {}, { stderr: "null" });
 }
 

@@ -201,7 +201,7 @@ async function measureQuiet({ directory, generator }: BenchPlace, size: Size): P
       names.map((_, at) => connectThrough(postern.address, `127.0.1.${at}:1`)),
     );
     for (const { conn } of open) conn.close();
-    // After half a minute of idle time V8 collects the garbage of start and sign-in.
+    // V8 collects the garbage from startup and sign-in only after half a minute of idle time.
     await generate(generator, postern, { mode: "wait", options: ["-rest", `${size.quietSeconds / 1.5}s`] });
     return postern;
   };

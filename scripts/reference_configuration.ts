@@ -84,7 +84,7 @@ function typeOf(path: string, schema: JsonSchema): string {
   if (known !== undefined) return known;
   const choices = choicesOf(schema);
   if (choices.length > 0) {
-    return [...new Set(choices.map((choice) => typeOf(path, choice)))].join(" or ");
+    return [...new Set(choices.flatMap((choice) => typeOf(path, choice).split(" or ")))].join(" or ");
   }
   const type = [schema["type"]].flat().find((name) => name !== "null");
   switch (type) {
@@ -97,7 +97,7 @@ function typeOf(path: string, schema: JsonSchema): string {
     case "boolean":
       return "true or false";
     default:
-      return finer.find(([key]) => key.test(path))?.[1] ?? "text";
+      return finer.find(([key]) => key.test(path))?.[1] ?? "string";
   }
 }
 

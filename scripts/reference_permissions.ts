@@ -70,9 +70,9 @@ export function permissionsPage(): string {
     "   environment. postern searches its arguments and the text of the configuration for `ssh`, `kubernetes`,\n" +
     "   `catalogues` and `dns`. If one of them is missing and no catalogue is stored, postern revokes the\n" +
     "   permissions that only that feature needs.\n" +
-    "2. **After it has read its configuration**, an instance revokes the permissions of unused features; after it\n" +
-    "   has read the kubeconfigs, those of unused sign-in programs; after it has repaired the leftovers of a killed\n" +
-    "   instance, those of the resolver's files.\n" +
+    "2. **After it has read its configuration**, an instance revokes the permissions of unused features. After it\n" +
+    "   has read the kubeconfigs, it revokes the permissions of unused sign-in programs. After it has repaired the\n" +
+    "   leftovers of a killed instance, it revokes the permissions for the resolver's files.\n" +
     "3. **Before they print their answer**, `status`, `connections`, `explain`, `env`, `pac` and `reload` revoke\n" +
     "   all permissions.",
     "An instance can always use the network, read files, and write to its directories. It also keeps:",

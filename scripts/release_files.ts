@@ -8,7 +8,7 @@ export const releaseSystems = [
   "windows-arm64",
 ] as const;
 
-/** A system, as in the names of a release's files. */
+/** An operating system and architecture, spelled as in the names of a release's files. */
 export type ReleaseSystem = typeof releaseSystems[number];
 
 /** The name of a release's program for a system. */

@@ -71,7 +71,7 @@ export function routesOf(
     if ("problem" in read) {
       warnings.add({
         cluster: "(mapping)",
-        message: `${shownText(written)} is left out: ${read.problem}`,
+        message: `${shownText(written)} is ignored: ${read.problem}`,
       });
     } else if (!known.has(`${kind} ${read.pattern}`)) {
       routes.push({
@@ -85,7 +85,7 @@ export function routesOf(
   for (const [suffix, jumphost] of Object.entries(mapping?.jumphosts ?? {})) {
     if (hostForm.test(jumphost)) mapped("route", suffix, jumphost);
     else {
-      const message = `${shownText(suffix)} is left out: ${shownText(jumphost)} is not an ssh Host`;
+      const message = `${shownText(suffix)} is ignored: ${shownText(jumphost)} is not an ssh Host`;
       warnings.add({ cluster: "(mapping)", message });
     }
   }
@@ -152,15 +152,15 @@ class FactReader {
     if (items.length > mostItems) {
       this.#warn(
         fact,
-        `${items.length - mostItems} of its ${items.length} items are left out: the limit is ${mostItems}`,
+        `${items.length - mostItems} of its ${items.length} items are ignored: the limit is ${mostItems}`,
       );
     }
     for (const item of items.slice(0, mostItems)) {
       const read = readDomain(item);
       if ("pattern" in read) domains.push(read.pattern);
-      else if (++bad <= mostNamed) this.#warn(fact, `${shownText(item)} is left out: ${read.problem}`);
+      else if (++bad <= mostNamed) this.#warn(fact, `${shownText(item)} is ignored: ${read.problem}`);
     }
-    if (bad > mostNamed) this.#warn(fact, `${bad - mostNamed} more are left out`);
+    if (bad > mostNamed) this.#warn(fact, `${bad - mostNamed} more are ignored`);
     return domains;
   }
 
@@ -169,7 +169,7 @@ class FactReader {
     if (isNothing(value)) return [];
     if (typeof value === "string") return value.split(/[,;\s]+/).filter((item) => item !== "");
     if (Array.isArray(value)) return value.flatMap((item) => this.#items(fact, item));
-    this.#warn(fact, `is left out: it must be a text, not ${shownText(value)}`);
+    this.#warn(fact, `ignored because it must be a string, not ${shownText(value)}`);
     return [];
   }
 

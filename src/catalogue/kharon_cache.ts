@@ -92,7 +92,7 @@ function jumphostsOf(
   return Object.fromEntries(
     Object.entries(mapping).map(([suffix, jumphost]) => {
       if (typeof jumphost === "string") return [suffix, jumphost];
-      throw unreadable(path, `the jump host of ${JSON.stringify(suffix.slice(0, 60))} is not a text`);
+      throw unreadable(path, `the jump host of ${JSON.stringify(suffix.slice(0, 60))} is not a string`);
     }),
   );
 }

@@ -116,7 +116,7 @@ function jsonOf(answer: HttpAnswer, what: string): unknown {
 
 function notLieutenant(what: string, why: string): PosternError {
   return new PosternError("protocol", `Cannot read ${what}: ${why}`, {
-    hint: "check that the URL is that of the Lieutenant API, and that no sign-in page protects it",
+    hint: "check that the URL points to the Lieutenant API and that no sign-in page protects it",
   });
 }
 
@@ -145,11 +145,11 @@ function failureOf(answer: HttpAnswer, what: string): PosternError {
     const to = URL.parse(fields.get("location") ?? "", answer.url.href);
     return failure("config", to ? `change the URL to ${placeOf(to)}, where it redirects` : "check the URL");
   }
-  if (status === 404) return failure("config", "check that the URL is that of the Lieutenant API");
+  if (status === 404) return failure("config", "check that the URL points to the Lieutenant API");
   if (status >= 500 || status === 429) {
     return failure("unreachable", "try again later; the stored catalogue is unchanged");
   }
-  return failure("protocol", "check that the URL is that of the Lieutenant API");
+  return failure("protocol", "check that the URL points to the Lieutenant API");
 }
 
 /** The error message of a response, on one line; undefined if the body does not contain one. */

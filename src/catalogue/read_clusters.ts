@@ -21,8 +21,8 @@ const deepest = 20;
 
 /**
  * Reads the response of `GET /clusters`. Keeps only known fields, because fields such as `installURL` contain
- * tokens. An invalid cluster or fact is left out with a warning; only a response that is not a list throws
- * `protocol`.
+ * tokens. Skips an invalid cluster or fact with a warning; throws `protocol` only if the response is not a
+ * list.
  */
 export function readClusters(value: unknown): ReadClusters {
   if (!Array.isArray(value)) {
@@ -36,17 +36,17 @@ export function readClusters(value: unknown): ReadClusters {
       warnings.add({ cluster, message, ...(fact !== undefined && { fact }) });
     const place = `number ${index + 1}`;
     if (!isMapping(item)) {
-      warn(place, "is left out: it is not an object");
+      warn(place, "ignored because it is not an object");
       continue;
     }
     const { id } = item;
     const tenant = printable(item["tenant"]);
     if (typeof id !== "string" || !idForm.test(id)) {
-      warn(place, `is left out: its id must be a name, not ${shownText(id)}`);
+      warn(place, `ignored because its id must be a name, not ${shownText(id)}`);
       continue;
     }
     if (clusters.has(id)) {
-      warn(id, "is listed twice: the first entry counts");
+      warn(id, "listed twice, so postern uses the first entry");
       continue;
     }
     const cluster: Cluster = {
@@ -65,7 +65,7 @@ export function readClusters(value: unknown): ReadClusters {
 function readFacts(value: unknown, warn: (message: string, fact?: string) => void): Facts {
   if (value === undefined || value === null) return {};
   if (!isMapping(value)) {
-    warn("its facts are left out: the value is not an object");
+    warn("all facts ignored because the value is not an object");
     return {};
   }
   const names = Object.keys(value);
@@ -73,7 +73,7 @@ function readFacts(value: unknown, warn: (message: string, fact?: string) => voi
     // This URL allows its holder to install a cluster.
     if (name.length === 10 && name.toLowerCase() === "installurl") return false;
     if (!isDeeper(value[name], deepest)) return true;
-    warn("is left out: it is nested too deeply", shownName(name));
+    warn("ignored because it is nested too deeply", shownName(name));
     return false;
   });
   // Reuse valid objects: every kubectl call may read thousands of clusters first.

@@ -3,7 +3,7 @@ import { asciiName, endsInNumber, parseIp } from "../words/mod.ts";
 /** A pattern for the configuration, or the problem of the text. */
 export type ReadDomain = { readonly pattern: string } | { readonly problem: string };
 
-/** A URL or a part of one; only the host counts. */
+/** Finds the host in a URL or in a part of one, such as `host:port`. */
 const aroundHost =
   /^(?:[a-z][a-z0-9+.-]*:\/\/)?(?:[^/?#]*@)?(\[[^\]]*\]|[^/?#:]*)(?::[0-9]{0,5})?(?:[/?#].*)?$/is;
 

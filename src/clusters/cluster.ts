@@ -32,12 +32,12 @@ export interface SuffixMapping {
   readonly direct: readonly string[];
 }
 
-/** A part of a cluster that could not be used, with the reason. Only that part is left out. */
+/** A warning about a part of a cluster that postern ignores. */
 export interface FactWarning {
   /** The cluster's id, or its position in the list if it has no valid id. */
   readonly cluster: string;
   readonly fact?: string;
-  /** Follows the name of the fact: `"com" is left out: …`. */
+  /** Follows the name of the cluster or fact: `"com" is ignored: …`. */
   readonly message: string;
 }
 

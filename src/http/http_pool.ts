@@ -96,7 +96,7 @@ export class HttpPool implements AsyncDisposable {
     connection.ended().then(drop);
   }
 
-  /** Closes idle connections, after a rejected sign-in or a change of network. */
+  /** Closes idle connections, after a rejected sign-in or a network change. */
   clear(): void {
     for (const { connection, timer } of this.#idle.splice(0)) {
       timer[Symbol.dispose]();

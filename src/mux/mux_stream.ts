@@ -52,7 +52,7 @@ export abstract class MuxStream extends StreamedConn implements Conn {
   /** Called after the reader consumed bytes. */
   protected abstract onTaken(count: number): void;
 
-  /** Waits until the session accepts more; undefined if it does. Never rejects. */
+  /** Waits until the session accepts more; undefined if it accepts more already. Never rejects. */
   protected room(): Promise<void> | undefined {
     return undefined;
   }

@@ -32,7 +32,7 @@ export function kindsFor(
 }
 
 /**
- * Whether the configuration may start programs: for ssh hosts, also those of a catalogue, and to sign in to a cluster.
+ * Whether the configuration may start programs: for ssh hosts (its own or a catalogue's), or to sign in to a cluster.
  * Searches the text, because the modules that can parse it are not loaded yet.
  */
 export function mayUseSsh(line: CommandLine, configText: string | undefined): boolean {

@@ -31,7 +31,7 @@ export function explanationOf(plan: Plan, target: Target, route?: Route): Explan
   };
 }
 
-/** `target` is that of the transport that reaches it. */
+/** `target` is set only for the transport that reaches it. */
 function hopInfo({ name, type, transport }: BuiltTransport, target: Target | undefined): HopInfo {
   const status: Partial<TransportStatus> = transport.status?.() ?? {};
   const { state, lastError, hint, hops = [] } = status;

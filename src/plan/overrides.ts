@@ -38,7 +38,7 @@ export interface Overridden {
 
 /**
  * Applies the command line's changes to a configuration before any check. Its routes are appended, so that
- * those of the file keep their paths in messages.
+ * the file's routes keep their paths in messages.
  */
 export function overridden(value: unknown, overrides: Overrides): Overridden {
   if (!isMapping(value)) return { value, transports: [], fileRoutes: Infinity, optionAt: () => undefined };
@@ -91,8 +91,8 @@ function listenersOf({ listen, listenSocks, listenHttp, listenUnix, listenDns }:
 function listenOf(listen: unknown, listeners: readonly NamedListener[], { allowOpen }: Overrides): unknown {
   const kept = isMapping(listen) ? listen : {};
   if (listeners.length === 0) return allowOpen ? { ...kept, allowOpen } : listen;
-  // Listeners from the command line replace all listeners of the file, but users and limits stay. DNS is not
-  // such a listener: the file's listeners stay.
+  // Listeners from the command line replace all listeners of the file, but users and limits stay. A DNS
+  // listener does not count: with it alone, the file's listeners stay.
   const isListener = listeners.some(({ kind }) => kind !== "dns");
   const others = Object.entries(kept).filter(([key]) =>
     !isListener || !listenerKinds.some((kind) => kind === key)

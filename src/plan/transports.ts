@@ -20,7 +20,7 @@ export interface TransportsOptions {
   readonly log?: Log;
   /**
    * How to prompt for passphrases: "none" never prompts; "terminal" prompts at the terminal; "any" (the
-   * default) also allows the window of SSH_ASKPASS.
+   * default) also allows the program in SSH_ASKPASS.
    */
   readonly asks?: "none" | "terminal" | "any" | undefined;
   /** The addresses of the listeners. No transport connects to them. */

@@ -7,7 +7,7 @@ type Surroundings = Pick<World, "files" | "places" | "clock">;
 const keptFor = 7 * 24 * 60 * 60_000;
 
 /**
- * Writes a private kubeconfig that exists until log-out, or for a week on systems without such a directory.
+ * Writes a private kubeconfig into the runtime directory, which the system removes at log-out. Without a runtime directory, postern removes it after a week.
  */
 export async function temporaryKubeconfig(
   world: Surroundings,

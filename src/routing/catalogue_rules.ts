@@ -13,7 +13,7 @@ export interface RoutedDomain {
 }
 
 export interface CatalogueRulesOptions<D extends RoutedDomain> {
-  /** Which routes an exclusion affects: those of all clusters, or those of the same cluster. */
+  /** Whether an exclusion affects the routes of all clusters, or only of the cluster that defines it. */
   readonly exclusions: "global" | "own";
   /** Returns the transport of a route; a domain without one is skipped. */
   readonly transportOf: (domain: D) => string | undefined;

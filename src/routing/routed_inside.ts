@@ -10,7 +10,7 @@ const someLabel = "postern-probe";
 
 /**
  * Returns a route to a transport for some target inside a pattern, if there is one. Queries the router at the
- * points where its decision can change: the ends of the pattern, and those of the rules around and inside it.
+ * points where its decision can change: the ends of the pattern, and the ends of the rules around and inside it.
  */
 export function routedInside(pattern: NamePattern | NetworkPattern, router: Router): Route | undefined {
   const probe = (host: string, port = 0): Route | undefined => {

@@ -25,7 +25,7 @@ export interface CallbackPlace {
   readonly hosts: readonly string[];
   /** The host in the redirect URI, as registered with the provider. */
   readonly name: string;
-  /** The path in the redirect URI, as registered with the provider; "/" is left out. */
+  /** The path in the redirect URI, as registered with the provider; "/" is omitted. */
   readonly path: string;
 }
 

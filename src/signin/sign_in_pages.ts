@@ -29,7 +29,7 @@ export function failedPage(reason: string): SignInPage {
   ]);
 }
 
-/** The page for visitors without a sign-in, or from another one. */
+/** The page for a request that belongs to no sign-in or to another one. */
 export function strayPage(): SignInPage {
   return page(400, "Nothing to do here", [
     "postern waits for a sign-in at this address. Your request does not belong to it.",

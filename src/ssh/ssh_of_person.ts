@@ -9,7 +9,7 @@ import { readingOf } from "./config/ssh_reading.ts";
 import type { SshSection } from "./config/ssh_section.ts";
 import { SshServices } from "./ssh_services.ts";
 
-/** The user's environment, as far as ssh needs it. */
+/** The parts of the user's environment that ssh needs. */
 export interface SshPerson {
   readonly network: Network;
   readonly clock: Clock;

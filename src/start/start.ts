@@ -77,7 +77,7 @@ async function main(line: CommandLine, { version, main }: Program): Promise<numb
   const log = new LineWriter({ sink: writeStderr, gather });
   const { run } = await import("../cli/mod.ts");
   // Deno's flags for processes that start from source later: a background instance gets the flags of this command line,
-  // a service those of an instance, an exec plugin in a kubeconfig those of the plugin.
+  // a service the flags of an instance, and an exec plugin in a kubeconfig the flags of the plugin.
   const handsOn = (startsInstances(command) || writesKubeconfigs(command)) && !world.process.isCompiled;
   // Without --quiet, Deno logs a line for each permitted program that is missing.
   const flags = !facts || !handsOn ? [] : [

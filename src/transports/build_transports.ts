@@ -143,14 +143,14 @@ class Builder {
       [wanted.via ?? "direct", ...this.#namedBy(name)].every((next) => this.#isSame(next, seen));
   }
 
-  /** The transports that this one's settings refer to. */
+  /** The names of the transports in the settings of transport `name`. */
   #namedBy(name: string): string[] {
     const wanted = Object.hasOwn(this.#settings, name) ? this.#settings[name] : undefined;
     const kind = this.#kinds.find(({ type }) => type === wanted?.kind);
     return (kind?.references?.(wanted?.settings) ?? []).map(({ name }) => name);
   }
 
-  /** Whether a transport queries another one directly or on its path; that one would then wait for itself. */
+  /** Whether transport `asking` queries transport `name`, directly or on its path. `name` would then wait for itself. */
   #isAskedBy(asking: string, name: string): boolean {
     return this.#namedBy(asking).some((asked) => {
       let hop: string | undefined = asked;

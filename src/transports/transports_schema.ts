@@ -15,7 +15,7 @@ export interface TransportSettings {
   /** The kind's `type`. */
   readonly kind: string;
   readonly settings: unknown;
-  /** The transport that makes this one's connections. */
+  /** The transport to connect through. */
   readonly via?: string;
 }
 
@@ -32,7 +32,7 @@ export function transportsSchemaOf(kinds: readonly TransportKind[]): Schema<Tran
       via: optional(
         described(
           text(),
-          "The transport that makes this one's connections (default: direct).",
+          "The transport to connect through (default: direct).",
         ),
       ),
     },

@@ -52,7 +52,7 @@ Deno.test("postern rejects what kharon rejects", async (t) => {
   await Deno.writeTextFile(`${home.directory}/number.json`, '{"a.example": 5}');
   const cases = [
     { args: ["missing.json"], code: 4, says: /Cannot read ".*missing\.json"/ },
-    { args: ["number.json"], code: 4, says: /the jump host of "a\.example" is not a text/ },
+    { args: ["number.json"], code: 4, says: /the jump host of "a\.example" is not a string/ },
     { args: ["-v", "5", "proxy"], code: 2, says: /hint: repeat -v instead of giving it a number/ },
     { args: ["-v", "-10", "proxy"], code: 2, says: /hint: repeat -v instead of giving it a number/ },
     { args: ["proxy", "-v", "5"], code: 2, says: /hint: repeat -v instead of giving it a number/ },

@@ -17,7 +17,7 @@ Deno.test("postern kubeconfig names the running instance and reports omitted clu
   ]);
   assert.equal(stdout.match(/proxy-url: ".*"/)?.[0], `proxy-url: "socks5://${address}"`);
   assert.match(stdout, /^current-context: "c-lab-2"$/m);
-  assert.match(stderr, /note: c-empty is left out: /);
+  assert.match(stderr, /note: c-empty is omitted: /);
   assert.match(stdout, /exec-credential"\n +- "--server=https:\/\/api\.c-lab-1\.example\.net:6443"/);
   assert.equal((await home.run(["kubeconfig"])).stdout, stdout);
 });

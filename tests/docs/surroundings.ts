@@ -47,7 +47,7 @@ const included: Readonly<Record<string, readonly string[]>> = {
   fleet: ["ssh"],
 };
 
-/** Real servers for the examples of documents; the first document that needs a kind starts it. */
+/** The real servers for examples in documents. The first document that needs a kind of server starts it. */
 export class RealSurroundings implements AsyncDisposable {
   readonly #start: Start;
   readonly #kinds: Readonly<Record<Kind, () => Promise<Surroundings>>>;

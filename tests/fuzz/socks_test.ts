@@ -38,7 +38,7 @@ const target = fc.record({ host: fc.oneof(name, v4, v6), port }, plain);
 const junk = fc.uint8Array({ maxLength: 300 }).map((bytes) => Uint8Array.from(bytes));
 const text = fc.string({ maxLength: 60 }).filter((text) => text.isWellFormed());
 
-/** Checks that decoding reverses encoding before any bytes, and asks for more at every cut. */
+/** Checks that decoding reverses encoding, ignores the bytes that follow, and asks for more at every cut. */
 function checkLaws<T>(decode: Decode<T>, value: T, bytes: Uint8Array<ArrayBuffer>): void {
   assert.deepEqual(decode(bytes), { value, used: bytes.length });
   assert.deepEqual(decode(Uint8Array.of(...bytes, 5, 0, 1)), { value, used: bytes.length });

@@ -10,7 +10,7 @@ import type { Instance } from "../support/postern_process.ts";
 const label = "config.openshift.io/inject-trusted-cabundle";
 const annotation = "config.openshift.io/inject-proxy";
 const proxy = (name: string) => `http://${name}.example.net:3128`;
-/** In ms: long enough for a busy machine; nothing is measured here. */
+/** A timeout in ms, long enough for a busy machine: the tests here do not measure time. */
 const patience = 240_000;
 
 /** A lab whose API server logs every change and its author. */

@@ -153,7 +153,7 @@ peerTest(`${idle} idle connections stay open with little memory each`, ["bash", 
   assert.equal(code, 0, stderr);
   const { open, refused, kB_per_conn: each } = JSON.parse(stdout);
   assert.deepEqual([open, refused], [idle, 0]);
-  // An upper bound that includes garbage of the rush; `deno task bench` measures exactly.
+  // An upper bound that includes garbage from the burst of clients; `deno task bench` measures exactly.
   assert.ok(each < 60, `${each} kB each`);
 }, { platforms: ["linux"] });
 

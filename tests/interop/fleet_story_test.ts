@@ -20,8 +20,8 @@ const fresh = "c-fresh02.example.net";
 const nowhere = "127.0.0.9";
 
 /**
- * Only the last host of the chain resolves prod, and only the first one the new name; other resolvers would
- * mislead.
+ * Only the last host of the chain resolves `prod`, and only the first host resolves `fresh`. All other
+ * resolvers return an address without a listener.
  */
 const hosts = {
   here: { [prod]: nowhere, [fresh]: nowhere },

@@ -7,7 +7,7 @@ import { compiled, Instance } from "../support/postern_process.ts";
 const script = new URL("../../scripts/image.ts", import.meta.url).pathname;
 const name = "the container image is complete, and its program runs as its user on a read-only root";
 
-/** The start options of a container, as umoci reads them from an image. */
+/** A container's start options, which umoci reads from the image. */
 interface Bundle {
   readonly process: {
     readonly args: readonly string[];

@@ -279,7 +279,7 @@ const failures: readonly {
     hint: /it was changed/,
   },
   {
-    name: "the checksum is that of another file",
+    name: "the checksum belongs to another file",
     spoil: async ({ files }) =>
       void files.set(`${x64}.sha256`, { body: `${await sumOf(junk)}  ${x64.replace("x64", "arm64")}\n` }),
     error: /^Cannot check \S+: \S+\.sha256 does not contain its checksum$/,

@@ -13,7 +13,7 @@ const { signal } = new AbortController();
 const { clock, files, network, process } = createWorld({ main: import.meta.url, flags: [] });
 const megabyte = 1_000_000;
 
-// Creating ten thousand takes minutes: the nightly run measures, the others check that it works.
+// Creating ten thousand Services takes minutes: only the nightly run does, and measures.
 const services = isLongRun() ? 10_000 : 600;
 const namespaces = 20;
 

@@ -5,8 +5,8 @@ import { guideRules } from "../support/kube_role.ts";
 import { eventuallyInCluster } from "../support/kube_processes.ts";
 import { peerTest } from "../support/peers.ts";
 
-// The meaning of names and addresses in a cluster, with the real program and a real cluster. The rows are
-// those of the specification.
+// The meaning of names and addresses in a cluster, with the real program and a real cluster. The rows
+// come from the specification.
 
 const http = [{ name: "http", port: 80, targetPort: "http" }];
 

@@ -14,7 +14,7 @@ class BrokenLab implements AsyncDisposable {
   readonly line: FaultyLine;
   readonly target: { readonly host: string; readonly port: number };
   readonly #echo: ReturnType<typeof echoServer>;
-  /** The ends of the messages of a whole request, as far as they are visible. */
+  /** The offsets where the messages of a whole request end, if they are visible. */
   ends: readonly number[] = [];
 
   private constructor(lab: SshLab, line: FaultyLine) {

@@ -237,7 +237,7 @@ peerTest(`ten idle sessions cost less than ${mostBusy} % of a core over ${rest}`
     assert.equal(code, 0, stderr);
     return JSON.parse(stdout).cpu_percent;
   };
-  // First let the garbage of the start be collected.
+  // First wait until V8 has collected the garbage from startup.
   if (isLongRun()) await busyFor("60s");
   const busy = await busyFor(rest);
   assert.ok(busy < mostBusy, `${busy} %`);

@@ -5,7 +5,7 @@ export interface SourceFile {
   readonly classes: ReadonlyMap<string, readonly string[]>;
   /** The classes in `new` expressions. */
   readonly made: ReadonlySet<string>;
-  /** The keys of each object literal; symbols by their last name. */
+  /** The keys of each object literal; a symbol such as `Symbol.dispose` counts as `dispose`. */
   readonly literals: readonly (readonly string[])[];
   /** The types in `as` and `satisfies` expressions. */
   readonly asserted: ReadonlySet<string>;

@@ -98,7 +98,7 @@ export class EgressLab implements AsyncDisposable {
     return { apiVersion: "v1", kind: "ConfigMap", metadata: { namespace, name, ...more }, data };
   }
 
-  /** Starts a replica that trusts the system's authorities and those of a file. */
+  /** Starts a replica. `system` is its SSL_CERT_FILE; by default it ignores the system's authorities. */
   async controller(
     args: readonly string[] = [],
     { system = "omit", as = "admin" }: { readonly system?: string; readonly as?: KubeUser } = {},

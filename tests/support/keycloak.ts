@@ -104,7 +104,7 @@ function realm({ callbackPort, tokenLifetime }: {
     firstName: username,
     lastName: "Example",
     enabled: true,
-    // Without this role Keycloak refuses offline tokens, as many operators configure it.
+    // Keycloak refuses offline tokens to users without this role, which many operators do not grant.
     realmRoles: username === "alice" ? ["offline_access"] : [],
     credentials: [{ type: "password", value: "password", temporary: false }],
   });

@@ -31,7 +31,7 @@ export interface ForwardCounts {
 
 /**
  * A real cluster on loopback: etcd, API server, controller manager and a node whose pods are local servers.
- * `admin` has all rights; roles define those of other users. The addresses of pods and Services are
+ * `admin` has all rights; roles define the rights of other users. The addresses of pods and Services are
  * unreachable: clients can connect only through the API server.
  */
 export class KubeCluster implements AsyncDisposable {

@@ -148,7 +148,7 @@ export interface Known {
   readonly addresses: readonly string[];
   /** The rule for a name of a cluster. */
   readonly because: string;
-  /** The authority of the API server in a kubeconfig. */
+  /** The certificate authority in the cluster's kubeconfig, in base64. */
   readonly authority: string;
 }
 

@@ -44,7 +44,7 @@ export class Household implements AsyncDisposable, ProgramRuns {
     this.places = placesFor({ platform, env: (name) => env[name], uid: Deno.uid() ?? undefined });
   }
 
-  /** Without a runtime directory it is like root's home after `sudo`, or a machine without systemd. */
+  /** `hasRuntime: false` omits the runtime directory, as after `sudo` or on a machine without systemd. */
   static async open({ hasRuntime = true } = {}): Promise<Household> {
     const directory = await Deno.makeTempDir({ prefix: "pt" });
     const below = (name: string) => `${directory}/${name}`;

@@ -17,7 +17,7 @@ export interface ProxyServerOptions {
   readonly protocol: "http" | "socks5";
   /** If set, every client must send these. */
   readonly credentials?: { readonly user: string; readonly password: string };
-  /** Bytes sent in the same write as the answer, like those of a target that sends first. */
+  /** Bytes sent in the same write as the answer, as when the target sends first. */
   readonly early?: Uint8Array<ArrayBuffer>;
 }
 

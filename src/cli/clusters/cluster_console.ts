@@ -22,9 +22,9 @@ function consoleNamed(name: string, form: string): Command {
     name,
     summary: "Open a cluster's web console in a browser",
     description:
-      "The browser is $POSTERN_BROWSER, $KHARON_BROWSER, $BROWSER or the system's default; without a browser, " +
-      "postern prints the address. The browser reaches the console through postern when it uses the instance's " +
-      "proxy.pac.",
+      "postern starts the browser in $POSTERN_BROWSER, $KHARON_BROWSER or $BROWSER, in this order, else the system's " +
+      "default. Without a browser, it prints the address. The browser reaches the console through postern when it " +
+      "uses the instance's proxy.pac.",
     examples: [[`postern ${form}`, "Open the console"], [
       `postern ${form} --print`,
       "Print the address only",

@@ -42,7 +42,7 @@ export default defineCommand({
       "postern clusters -l 'cloud=exoscale,region in (ch-gva-2, ch-dk-2)'",
       "List the clusters with these facts",
     ],
-    ["postern clusters -o json | jq -r '.clusters[].id'", "Print JSON for programs"],
+    ["postern clusters -o json | jq -r '.clusters[].id'", "Print the ids of all clusters"],
   ],
   parser: merge(clusterWords, object({ output: outputOption(["table", "json", "yaml"], "table") })),
   async run({ output, ...wanted }, world, context) {

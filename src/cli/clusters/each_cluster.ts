@@ -45,12 +45,12 @@ function defineEach(name: string, command: readonly string[]): Command {
     name,
     summary: "Run a command in each cluster",
     description:
-      "Runs the command in one cluster after the other; it can use the terminal. With --parallel, several run at " +
+      "Runs the command in one cluster after another; it can use the terminal. With --parallel, several run at " +
       "once, and postern prints the output of each when it ends. A line with the cluster's name precedes its " +
       "output. postern exits with the code of the first cluster in which the command failed.",
     examples: [
-      [`postern ${name} 'c-lab-*' --each -- kubectl get nodes`, "Ask one cluster after the other"],
-      [`postern ${name} --each --parallel 8 -- oc get clusterversion`, "Ask eight clusters at once"],
+      [`postern ${name} 'c-lab-*' --each -- kubectl get nodes`, "Run kubectl in one cluster after another"],
+      [`postern ${name} --each --parallel 8 -- oc get clusterversion`, "Run oc in eight clusters at once"],
     ],
     parser: merge(
       clusterWords,

@@ -68,7 +68,7 @@ export const ocWebLogin: Command = defineCommand({
 
 const kubeloginAlone = defineCommand({
   name: "kubelogin",
-  summary: "Run kubelogin, which kharon contains",
+  summary: "Run the kubelogin in PATH instead of kharon's own",
   replacement: "kubelogin (the program in PATH)",
   description: "Runs the kubelogin in PATH and passes all arguments to it unchanged.",
   examples: [[

@@ -26,7 +26,7 @@ export default defineCommand({
     "code is 7 when a test failed and 4 when the configuration is invalid.",
   examples: [
     ["postern test", "Test all jump hosts and clusters"],
-    ["postern test 'jump*' --timeout 5s", "Test those whose name or hop matches"],
+    ["postern test 'jump*' --timeout 5s", "Test the matching jump hosts and clusters"],
     ["postern test -l cloud=exoscale --parallel 40", "Test the clusters with this fact, 40 at once"],
     ["postern test -o json | jq .counts", "Print the counts for programs"],
   ],

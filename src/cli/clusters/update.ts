@@ -30,7 +30,7 @@ export default defineCommand({
     ["postern update --dry-run", "Show what would change"],
     [
       "postern update --if-older-than 12h --no-sign-in",
-      "For a timer: fetch only an old catalogue, without a prompt",
+      "Fetch only old catalogues and never prompt, for a timer",
     ],
     ["postern update --token-file - < token", "Use a token instead of signing in"],
   ],

@@ -67,7 +67,7 @@ export default defineCommand({
       brief: words("Control Proxy/cluster, in a pod or with a kubeconfig."),
       description: words(
         "Checks and tests each change of Proxy/cluster, accepts it with its CA bundle, and injects both. Prints " +
-          "`ready` with the address of its health endpoints. One of several replicas is active at a time.",
+          "`ready` with the address of its health endpoints. Only one replica is active at a time.",
       ),
     }),
     { errors: { noMatch: words("Missing argument: check, no-proxy, render or controller.") } },

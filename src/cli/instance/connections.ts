@@ -28,7 +28,7 @@ export default defineCommand({
   description: "Each line shows a client, its target, the transport, and the rule that chose it.",
   examples: [
     ["postern connections", "List all live connections"],
-    ["postern connections close 42", "Close number 42; its client sees a reset"],
+    ["postern connections close 42", "Close connection 42 with a reset to its client"],
     ["postern connections -o json", "Print JSON for programs"],
   ],
   parser: object({

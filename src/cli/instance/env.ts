@@ -14,8 +14,8 @@ export default defineCommand({
   name: "env",
   summary: "Print proxy variables for your shell",
   description:
-    "Prints lines for the shell to evaluate. Programs read these variables differently: anything that cannot be " +
-    "expressed portably is reported on stderr, and --for writes the form that one kind of program reads best.",
+    "Prints lines for the shell to evaluate. Programs read these variables differently. postern reports on " +
+    "stderr what it cannot express portably; --for writes the variables for one kind of program.",
   examples: [
     ['eval "$(postern env)"', "Set the variables in sh, bash and zsh"],
     ["postern env --shell fish | source", "Set them in fish"],

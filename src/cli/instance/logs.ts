@@ -22,7 +22,7 @@ export default defineCommand({
     "which postern prints with journalctl. An instance in the foreground logs to its stderr.",
   examples: [
     ["postern logs --follow", "Print the log, then each new line"],
-    ["postern logs work | grep conn.done", "Print each finished connection of instance work"],
+    ["postern logs work | grep conn.done", "Print the finished connections of the instance named work"],
   ],
   parser: object({
     named: optional(

@@ -12,7 +12,7 @@ export default defineCommand({
     "An instance reloads when its configuration file changes; this command reloads it now and prints the changes. " +
     "If the configuration is invalid, the instance keeps the old one and the exit code is 4. Live connections stay " +
     "up in both cases.",
-  examples: [["postern reload", "Print one line per change"]],
+  examples: [["postern reload", "Reload now and print one line per change"]],
   parser: object({ id: instanceOption(), output: outputOption(["table", "json", "yaml"], "table") }),
   async run({ id = "default", output }, world, { signal }) {
     const { connectInstance } = await import("../../instances/mod.ts");

@@ -16,8 +16,8 @@ export default defineCommand({
     "The instance stops accepting connections, drains live ones up to its drain limit, and exits. postern returns " +
     "when the process has ended.",
   examples: [
-    ["postern stop", "Stop the instance default"],
-    ["postern stop work", "Stop the instance work"],
+    ["postern stop", "Stop the default instance"],
+    ["postern stop work", "Stop the instance named work"],
     ["postern stop --all", "Stop all your instances"],
   ],
   parser: object({

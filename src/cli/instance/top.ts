@@ -23,8 +23,8 @@ export default defineCommand({
   description:
     "The live page in a terminal. Keys: q quits, / filters rows by words, s sorts by the next column, r reverses the " +
     "order, e shows ended connections, the arrow keys select a row, and x closes the selected connection after a " +
-    "confirmation. Without a terminal, postern prints one snapshot and exits. -o json prints one JSON object per " +
-    "second, one per line.",
+    "confirmation. Without a terminal, postern prints one snapshot and exits. -o json prints one line of JSON per " +
+    "second.",
   examples: [
     ["postern top", "Show the connections, updated every second"],
     ["postern top --once | head", "Print one snapshot"],

@@ -44,7 +44,7 @@ export async function runCerts(values: InferValue<typeof certsOptions>, world: W
   if (wrong !== undefined) {
     throw new PosternError(
       "usage",
-      `Cannot write ${JSON.stringify(wrong)} into a certificate: neither a name nor an IP address`,
+      `Cannot write ${JSON.stringify(wrong)} into a certificate: it is neither a name nor an IP address`,
       {
         hint: "give --san a name or an IP address",
       },

@@ -259,7 +259,7 @@ function expectFiles({ front, agents }: Values, hasTokens: boolean): void {
 function frontOf({ socket, port, address }: Values["front"]): Endpoint {
   if (socket !== undefined && socket !== "") return { path: socket };
   if (port > 0) return { host: address, port };
-  throw new PosternError("usage", "Cannot serve clients: neither a port nor a unix socket", {
+  throw new PosternError("usage", "Cannot serve clients: neither --server-port nor --uds-name is set", {
     hint: "add --server-port or --uds-name",
   });
 }

@@ -6,7 +6,7 @@ export default defineCommand({
   name: "service-uninstall",
   summary: "Stop the service and remove its files",
   description: "Stops the units that service-install started, and removes only the files that it wrote.",
-  examples: [["postern service-uninstall", "Ask before removing"], [
+  examples: [["postern service-uninstall", "Remove the service after a confirmation"], [
     "postern service-uninstall --yes",
     "Remove without confirmation",
   ]],

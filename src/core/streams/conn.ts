@@ -48,8 +48,8 @@ export interface Transport extends AsyncDisposable {
   readonly name: string;
   dial(target: Target, options: DialOptions): Promise<Conn>;
   /**
-   * Dials without a query to another transport. Used when this transport queries another one for names, and
-   * that one connects through this one.
+   * Dials without querying another transport. Used by a transport that connects through this one and
+   * that this one queries for names.
    */
   readonly dialUnasked?: (target: Target, options: DialOptions) => Promise<Conn>;
   /** The state of the transport for `status`, in addition to its name. */
@@ -63,7 +63,7 @@ export interface Transport extends AsyncDisposable {
   programs?(): Promise<"any" | readonly string[]>;
   /** Completes every sign-in that a dial needs. */
   connect?(options: DialOptions): Promise<void>;
-  /** Checks whether its connections still work: after sleep, or after a change of the network. */
+  /** Checks whether its connections still work. Called after sleep and after a network change. */
   check?(): void;
   /** The names of its remote network, if they differ from ours. */
   readonly names?: FarNames | undefined;
@@ -87,7 +87,7 @@ export interface TransportStatus {
   readonly hint?: string;
   /** The hosts with its sessions, in the order of the path. */
   readonly hops?: readonly HopStatus[];
-  /** The clusters that it connects into, as far as they are in use. */
+  /** The clusters that the transport connects into and that are in use. */
   readonly clusters?: readonly ClusterStatus[];
   readonly [more: string]: unknown;
 }

@@ -24,7 +24,7 @@ export async function duplex(conn: Conn, { mayRead }: DuplexOptions = {}): Promi
       );
     },
     write({ buffer, byteOffset, byteLength }: Uint8Array<ArrayBuffer>, _encoding, done) {
-      // Not the node Buffer itself: its `slice` returns a view, that of an array a copy.
+      // Not the node Buffer itself: `slice` of a Buffer returns a view, `slice` of a Uint8Array a copy.
       conn.write(new Uint8Array(buffer, byteOffset, byteLength)).then(
         () => done(),
         (error) => done(asError(error)),

@@ -38,7 +38,7 @@ export function takeAtMost(size: number): Uint8Array<ArrayBuffer> {
   return takeBuffer(areMany ? bufferSizes.medium : size);
 }
 
-/** Returns a buffer to the pool; the caller must not use it or its views any more. Ignores other sizes. */
+/** Returns a buffer to the pool; the caller must not use it or its views anymore. Ignores other sizes. */
 export function giveBuffer(buffer: Uint8Array<ArrayBuffer>): void {
   const kept = spare.get(buffer.length);
   if (kept && kept.length < (mostSpare.get(buffer.length) ?? 0)) kept.push(buffer);

@@ -87,7 +87,7 @@ function whatIsOdd(item: string, name: string): string {
   return "is none of these";
 }
 
-/** Why a valid item does not do what it seems to do. */
+/** Returns a warning for a valid item that matches nothing or that clients read differently. */
 function itemWarning(item: string): { readonly reason: SpecReason; readonly message: string } | undefined {
   const shown = quoted(item);
   if (parseIp(item)) return undefined;

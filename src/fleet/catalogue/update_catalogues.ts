@@ -254,7 +254,7 @@ function demandClusters(
   if (catalogue.clusters.length > 0 || before === 0) return;
   const { name, source } = catalogue;
   const left = ignored.length === 0 ? "" : ` except ${ignored.length} with kharonIgnore`;
-  const why = first === undefined ? "" : `: cluster ${first.cluster} ${first.message}`;
+  const why = first === undefined ? "" : ` (cluster ${first.cluster}: ${first.message})`;
   throw new PosternError(
     "protocol",
     `Cannot update the catalogue "${name}": ${source} returns no clusters${left}, but ${before} are stored${why}`,

@@ -25,8 +25,8 @@ const fakeTtl = 60;
 const mostAliases = 8;
 
 /**
- * Answers the names that belong to the instance: those below `dns.domains`, those of a rule with a name that
- * picks a transport, and the names of clusters. A rule for everything (`default`, `any`, `<local>`) adds no
+ * Answers the names that belong to the instance: names below `dns.domains`, names in rules that pick
+ * a transport, and names of clusters. A rule for everything (`default`, `any`, `<local>`) adds no
  * name: public names have to resolve elsewhere.
  */
 export class DnsNames implements DnsAnswers {

@@ -31,8 +31,8 @@ export interface AgentOptions {
   /** Reads its token, once per connection. */
   readonly token?: () => Promise<string>;
   /**
-   * Returns the current number of servers; `told` is the number that servers report. Without it that number
-   * counts.
+   * Returns the current number of servers; `told` is the number that the servers report; without this
+   * function, it applies.
    */
   readonly count?: (told: number) => number;
   /** Never stops looking for more servers. */
@@ -62,7 +62,7 @@ interface ServerLink {
 export class KonnectivityAgent {
   readonly #options: AgentOptions;
   readonly #links = new Map<string, ServerLink>();
-  /** The number of servers, as servers report it. */
+  /** The number of servers that the servers report. */
   #known = 1;
   #isDraining = false;
   #hasJoined = false;

@@ -7,7 +7,7 @@ import type { Fields } from "../../wire/mod.ts";
  * sees the refusal.
  */
 export interface KubeApi extends AsyncDisposable {
-  /** The context of the kubeconfig, as messages name it. */
+  /** The context of the kubeconfig, for messages. */
   readonly name: string;
   /** Returns the whole response, whatever its status, after retrying a GET that got 429 or 5xx. */
   request(request: KubeRequest, options: { readonly signal: AbortSignal }): Promise<KubeAnswer>;
@@ -24,8 +24,8 @@ export interface KubeApi extends AsyncDisposable {
   askVersion(options: { readonly signal: AbortSignal }): Promise<string | undefined>;
   /**
    * Allows a failed credential plugin to run again at the next request, because a person wants to use this
-   * cluster. A failure younger than 10 s still counts, so that many connections in a row open only one
-   * browser window; `atOnce` ignores even that one. Background work never calls this.
+   * cluster. For 10 s after a failure this does nothing, so that many connections in a row open only one
+   * browser window; `atOnce` skips this delay. Background work never calls this.
    */
   allowSignIn(options?: { readonly atOnce?: boolean }): void;
   /** Drops idle connections, which may be dead after the machine slept or the network changed. */

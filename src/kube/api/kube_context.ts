@@ -121,7 +121,7 @@ export class EntryReader {
     if (typeof value === "string") return value;
     // YAML turns unquoted texts into numbers and dates; Go's parser accepts those as texts.
     if (typeof value === "number") return String(value);
-    throw this.broken(`${key} is not a text`);
+    throw this.broken(`${key} is not a string`);
   }
 
   /** A boolean; like Go's parser, accepts the YAML 1.1 words such as `yes` and `off`. */
@@ -160,7 +160,7 @@ export class EntryReader {
     const value = this.value(key);
     if (value === undefined) return [];
     if (Array.isArray(value) && value.every((item) => typeof item === "string")) return value;
-    throw this.broken(`${key} is not a list of texts`);
+    throw this.broken(`${key} is not a list of strings`);
   }
 
   /** The value of a named extension. */

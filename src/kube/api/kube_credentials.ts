@@ -103,7 +103,7 @@ export class KubeCredentials implements Disposable {
     return exec !== undefined || tokenFile !== undefined || hasFiles;
   }
 
-  /** Allows a failed credential plugin to run again, unless it failed just now; with `atOnce` even then. */
+  /** Allows a failed credential plugin to run again 10 s after its failure, with `atOnce` immediately. */
   allowSignIn(options?: { readonly atOnce?: boolean }): void {
     this.#signIn.allow(options);
   }

@@ -4,7 +4,7 @@ import type { KubeApi, KubeRequest } from "./kube_api.ts";
 import { kubeValue, statusMessage } from "./kube_refusal.ts";
 import { apiRoot } from "./watch_question.ts";
 
-/** A kind of objects, as paths and bodies name it. */
+/** A kind of object, with its names in paths and bodies. */
 export interface ObjectKind {
   /** `v1`, `apps/v1`. */
   readonly apiVersion: string;

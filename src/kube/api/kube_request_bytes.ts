@@ -3,7 +3,7 @@ import { encodeRequest } from "../../http/mod.ts";
 import type { KubeRequest } from "./kube_api.ts";
 import type { Credentials } from "./kube_credentials.ts";
 
-/** Serializes a request; the path of the server's URL precedes that of the request. */
+/** Serializes a request; prefixes its path with the path of the server's URL. */
 export function requestBytes(
   { method = "GET", path, fields = [], body }: KubeRequest,
   { server, credentials }: { readonly server: URL; readonly credentials: Credentials },

@@ -74,7 +74,7 @@ function execIn(read: EntryReader): ExecPlugin | undefined {
     throw read.broken(`the apiVersion of exec is neither ${v1} nor v1beta1`);
   }
   if (typeof command !== "string" || command === "") throw read.broken("exec names no command");
-  if (args !== null && !isTexts(args)) throw read.broken("the args of exec are not a list of texts");
+  if (args !== null && !isTexts(args)) throw read.broken("the args of exec are not a list of strings");
   const interactiveMode = exec["interactiveMode"] ?? (apiVersion === v1beta1 ? "IfAvailable" : undefined);
   if (interactiveMode !== "Never" && interactiveMode !== "IfAvailable" && interactiveMode !== "Always") {
     throw read.broken("the interactiveMode of exec must be Never, IfAvailable or Always");
@@ -101,7 +101,7 @@ function environmentIn(env: unknown, broken: (why: string) => PosternError): Rec
   for (const entry of env) {
     const { name, value = "" } = isMapping(entry) ? entry : {};
     if (typeof name !== "string" || name === "" || typeof value !== "string") {
-      throw broken("an entry of exec.env lacks a name or a text value");
+      throw broken("an entry of exec.env lacks a name or a string as its value");
     }
     found[name] = value;
   }
@@ -114,7 +114,7 @@ function impersonationIn(read: EntryReader): Impersonation | undefined {
   const groups = read.texts("as-groups");
   const extra = read.value("as-user-extra") ?? {};
   if (!isMapping(extra) || !Object.values(extra).every(isTexts)) {
-    throw read.broken("as-user-extra is not a mapping of lists of texts");
+    throw read.broken("as-user-extra is not a mapping of lists of strings");
   }
   const isEmpty = uid === undefined && groups.length === 0 && Object.keys(extra).length === 0;
   if (user === undefined) {

@@ -67,7 +67,7 @@ export class PluginSignIn implements Disposable {
     throw error;
   }
 
-  /** Allows another sign-in, unless one failed just now; with `atOnce` even then. */
+  /** Allows another sign-in 10 s after a failed one, with `atOnce` immediately. */
   allow({ atOnce = false }: { readonly atOnce?: boolean } = {}): void {
     const { clock } = this.#parts;
     if (atOnce || (this.#failed && clock.now() - this.#failed.at >= settled)) this.#failed = undefined;

@@ -38,7 +38,7 @@ const word = () =>
     (value) => /^[\x21-\x7e]{1,65536}$/.test(value) ? undefined : "must be a single ASCII word",
   );
 
-const line = () => text({ max: 2000, pattern: /^\P{C}+$/u, describe: "a text on one line" });
+const line = () => text({ max: 2000, pattern: /^\P{C}+$/u, describe: "a string without line breaks" });
 
 const pem = (kind: string) =>
   refine(secret(), (value) => isPemIn(value, kind) ? undefined : `must be base64-encoded PEM (${kind})`);
@@ -71,7 +71,7 @@ const authInfo = record({
 const mostCharacters = 1_000_000;
 
 /**
- * Reads the user from a fact: an object, or a text with JSON. A wrong or unknown field invalidates the whole
+ * Reads the user from a fact: an object, or a string that contains JSON. A wrong or unknown field invalidates the whole
  * user, because half a user could sign in as someone else.
  */
 export function readAuthInfo(fact: unknown, { allowExec }: AuthInfoOptions): ReadAuthInfo {

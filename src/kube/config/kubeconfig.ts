@@ -66,7 +66,7 @@ export interface MadeKubeconfig {
 
 /**
  * Builds one kubeconfig for several clusters in alphabetical order; cluster, context and user have the
- * cluster's name. The first cluster with an API is the current context. Clusters without an API are left out.
+ * cluster's name. The first cluster with an API is the current context. Omits clusters without an API.
  */
 export function kubeconfigOf(known: readonly KnownCluster[], options: KubeconfigOptions): MadeKubeconfig {
   const notes: string[] = [];
@@ -102,7 +102,7 @@ function entryOf(known: KnownCluster, options: KubeconfigOptions, notes: string[
   const { name, cluster } = known;
   const { api } = addressesOf(cluster);
   if (!api) {
-    notes.push(`${name} is left out: no fact contains an API URL that begins with https://`);
+    notes.push(`${name} is omitted: no fact contains an API URL that begins with https://`);
     return undefined;
   }
   const written = factOf(cluster, authorityFact);

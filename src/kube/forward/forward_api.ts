@@ -34,7 +34,7 @@ export type HalfClose =
   /** Held back until the pod has ended: some container runtimes cut the response a second later. */
   | "hold";
 
-/** `namespace/pod`, as messages name a pod. */
+/** The name of a pod in messages: `namespace/pod`. */
 export function podName({ namespace, pod }: Pick<PodPort, "namespace" | "pod">): string {
   return `${namespace}/${pod}`;
 }

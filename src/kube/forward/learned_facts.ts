@@ -187,8 +187,8 @@ function canonical(ip: string): readonly string[] {
 }
 
 /**
- * Estimates the Service networks from known addresses, one per family. A network starts just below the
- * address of the Service `kubernetes`, which is the first one, if that is known.
+ * Estimates the Service networks from known addresses, one per family. If the address of
+ * the Service `kubernetes` is known, the network starts just below it: that Service gets the first address.
  */
 export function estimated(first: readonly string[], seen: Iterable<string>): FarNetwork[] {
   const families = new Map<4 | 16, IpBytes[]>([[4, []], [16, []]]);

@@ -15,7 +15,7 @@ export interface PodForwardsOptions {
   readonly idle: Set<ForwardSession>;
   /** Called when no forward and no session is left. */
   readonly onEmpty: () => void;
-  /** Called when a session broke that carried forwards. */
+  /** Called when a session that carries forwards breaks. */
   readonly onBroken: (error: unknown) => void;
 }
 

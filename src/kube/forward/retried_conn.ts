@@ -20,7 +20,7 @@ export class RetriedConn extends StreamedConn implements Conn {
   #conn: Conn;
   readonly #next: RetriedConnOptions["next"];
   readonly #most: number;
-  /** The client's data so far; undefined when no retry is possible any more. */
+  /** The client's data so far; undefined when no further retry is possible. */
   #kept: Uint8Array<ArrayBuffer>[] | undefined = [];
   #keptLength = 0;
   #haveEnded = false;

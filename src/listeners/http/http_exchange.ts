@@ -79,7 +79,7 @@ export class Exchange {
   #isHandingOn = false;
   #isOver = false;
   #linger: Disposable | undefined;
-  /** Resolves when nothing reads the client's body any more; never rejects. */
+  /** Resolves when nothing reads the client's body anymore; never rejects. */
   uploaded: Promise<void> = Promise.resolve();
 
   constructor(client: Conn, messages: Messages, { origin, request, deps }: ExchangeParts) {

@@ -10,8 +10,8 @@ export interface OwnerState {
 }
 
 /**
- * Returns the error for a target that a cluster owns, or may own. The code is that of the cluster's own
- * error.
+ * Returns the error for a target that a cluster owns, or may own. It has the code of the
+ * cluster's own error.
  */
 export function heldError(
   target: Target,

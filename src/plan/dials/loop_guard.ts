@@ -42,7 +42,7 @@ function loopError(what: string): PosternError {
     `Cannot connect to ${what}: the address is a listener of this instance, which would be a loop`,
     {
       detail: "loop",
-      hint: "connect to the address of your target, not to that of the listener",
+      hint: "connect to your target's address, not to the listener's",
     },
   );
 }

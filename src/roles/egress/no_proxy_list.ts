@@ -26,7 +26,7 @@ export interface NoProxySources extends ClusterSource {
   readonly urls: readonly string[];
 }
 
-/** A list, and how clients treat URLs with it. */
+/** A no-proxy list, and how each client treats the URLs. */
 export interface NoProxyList {
   readonly noProxy: string;
   readonly warnings: readonly string[];
@@ -39,7 +39,7 @@ export interface UrlVerdicts {
   readonly clients: Readonly<Record<NoProxyClient, NoProxyVerdict>>;
 }
 
-/** The current or future list of a cluster, and how clients treat URLs with it. */
+/** Returns the no-proxy list that a cluster has or would get, and how each client treats the URLs. */
 export async function noProxyList(
   world: World,
   sources: NoProxySources,

@@ -4,7 +4,7 @@ import { directDialer } from "../../http/mod.ts";
 import { ClusterProxy, Direct } from "../../transports/mod.ts";
 import { openClusterOfProgram } from "../cluster_of_program.ts";
 
-/** The cluster whose accepted Proxy is used: that of a kubeconfig, or the pod's own. */
+/** The cluster whose accepted Proxy applies: the cluster of a kubeconfig, or the pod's own. */
 export interface ClusterProxyChoice {
   readonly kubeconfig?: string;
 }

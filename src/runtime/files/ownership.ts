@@ -12,8 +12,8 @@ export interface Flaw {
 
 /**
  * Whether `path` exists. Throws unless it is a file of this kind that only we control: not a link, owned by
- * our user and closed to others. No other user may be able to change a directory above it, as far as we can
- * inspect those.
+ * our user and closed to others. No other user may be able to change a directory above it; directories
+ * that we cannot inspect are not checked.
  */
 export function checkOwned(path: string, kind: OwnedKind): boolean {
   const found = look(path, Deno.errors.NotFound);
@@ -81,8 +81,8 @@ export function flawAbove(path: string): Flaw | undefined {
 }
 
 /**
- * Whether another user can write. A group with its owner's number belongs to that user alone; root's group is
- * root.
+ * Whether another user can write. A group whose number is the owner's is that user's private group; group 0
+ * counts as root.
  */
 function isWritable({ mode, gid }: Deno.FileInfo, owner: number): boolean {
   const bits = mode ?? 0;

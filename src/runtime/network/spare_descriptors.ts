@@ -4,9 +4,9 @@ import { PosternError } from "../../words/mod.ts";
 const most = 8;
 
 /**
- * Descriptors in reserve for the moment when none is left: each one given up allows one more client to be
- * accepted and rejected with an answer. Until all are back, nothing else may be opened; otherwise a dial
- * would take the descriptor of that client.
+ * Reserved descriptors for the moment when the process has no other left. For each one that it closes, it can
+ * accept one more client and reject it with an answer. Until all are reserved again, nothing else may be
+ * opened; otherwise a dial would take the descriptor of that client.
  */
 export class SpareDescriptors {
   readonly #files: Deno.FsFile[] = [];

@@ -24,7 +24,7 @@ export async function runAttached(
   signal.throwIfAborted();
   using listening = new DisposableStack();
   let child: Deno.ChildProcess | undefined;
-  // Listen before the start, so that no such signal can end only us.
+  // Listen before the start: otherwise such a signal could end postern but not the program.
   for (const name of ofTerminal) listening.use(listenForSignal(name, () => {}));
   for (const name of passedOn) listening.use(listenForSignal(name, () => passOn(child, name)));
   try {

@@ -54,7 +54,7 @@ export class OrderedOutput {
     this.#name = name;
   }
 
-  /** Whether the reader has closed the stream, as far as a write has shown. */
+  /** Whether a write has failed because the reader closed the stream. */
   get hasGone(): boolean {
     return this.#hasGone;
   }

@@ -40,7 +40,7 @@ export class BelowTls {
         read().then((bytes) => this.push(bytes), (error) => this.destroy(asError(error)));
       },
       write: ({ buffer, byteOffset, byteLength }: Uint8Array<ArrayBuffer>, _encoding, done) => {
-        // Not the node Buffer itself: its `slice` returns a view, that of an array a copy.
+        // Not the node Buffer itself: `slice` of a Buffer returns a view, `slice` of a Uint8Array a copy.
         this.#written = conn.write(new Uint8Array(buffer, byteOffset, byteLength));
         this.#written.then(() => done(), (error) => done(asError(error)));
       },

@@ -67,6 +67,6 @@ function readBundle(path: string): string {
   try {
     return Deno.readTextFileSync(path);
   } catch (error) {
-    throw fileError(error, `read "${path}", which SSL_CERT_FILE names`);
+    throw fileError(error, `read SSL_CERT_FILE "${path}"`);
   }
 }

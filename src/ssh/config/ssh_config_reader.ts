@@ -80,6 +80,6 @@ function checkUser(user: string): void {
   throw new PosternError(
     "config",
     `Cannot use ${JSON.stringify(user.slice(0, 64))} as the name of an ssh user`,
-    { hint: "correct User of that host in the ssh configuration; ssh rejects such names too" },
+    { hint: "correct the option User of that host in the ssh configuration; ssh rejects such names too" },
   );
 }

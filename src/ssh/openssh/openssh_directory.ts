@@ -116,7 +116,7 @@ export class OpensshDirectory implements AsyncDisposable {
         while (await messages.read(decodeSshMuxAnswer));
       });
     } catch (error) {
-      // Most sockets have no listener any more, and a master that ends may reset the connection.
+      // Most sockets no longer have a listener, and a master that ends may reset the connection.
       if (!(error instanceof PosternError) || error.code === "timeout") throw error;
     }
   }

@@ -70,7 +70,7 @@ export class OpensshEngine implements ChannelEngine {
     return readSshPackets(bytes, (type, payload) => this.#onPacket(type, payload, handlers));
   }
 
-  /** How much room the next message needs, as far as known. */
+  /** Returns the size of the next message, or 0 while it is unknown. */
   needs(bytes: Uint8Array<ArrayBuffer>): number {
     return sshPacketSize(bytes) ?? 0;
   }

@@ -77,7 +77,7 @@ function reach(code: "unreachable" | "timeout", { alias, line, hint, detail }: R
   return new PosternError(code, `Cannot reach ssh ${alias}: ${line}`, { hint, detail });
 }
 
-/** Returns the most specific line: which key was known, or that none was. */
+/** Returns the most specific line about the host key. It names the known key, or says that no key is known. */
 function hostKeyLine(lines: readonly string[]): string {
   const fingerprint = lines.find((line) => /^SHA256:/.test(line))?.replace(/\.$/, "");
   const known = lines.find((line) => /^Offending /.test(line)) ??

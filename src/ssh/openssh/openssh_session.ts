@@ -30,7 +30,7 @@ export class OpensshSession implements HopSession {
   #answer: Disposable | undefined;
   #roundTrip: number | undefined;
   #shortest: number | undefined;
-  /** How many more pings to send only to measure the round trip: a single one may have met a busy moment. */
+  /** How many more pings to send only to measure the round trip: one ping alone may have met a busy server. */
   #soundings = 2;
 
   /** Takes ownership of the master. */

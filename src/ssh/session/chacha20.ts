@@ -1,6 +1,6 @@
 /**
- * ChaCha20 (D. J. Bernstein's, with a counter and a nonce of 64 bits each) for short texts: a call of the
- * system's cipher costs more than a few blocks here.
+ * D. J. Bernstein's ChaCha20, with a 64-bit counter and a 64-bit nonce. For short texts only: calling the
+ * system's cipher costs more than computing a few blocks here.
  */
 export class ChaCha20 {
   readonly #key: Uint32Array;

@@ -7,7 +7,7 @@ export interface ChannelLink {
   sendWindow(channel: number, amount: number): void;
   sendEnd(channel: number): void;
   sendClose(channel: number): void;
-  /** Waits until the session's socket has accepted what was sent; undefined if it has. Never rejects. */
+  /** Waits until the session's socket has accepted all bytes; undefined if it already has. Never rejects. */
   room(): Promise<void> | undefined;
   now(): number;
   /** The shortest measured round trip, in ms. */

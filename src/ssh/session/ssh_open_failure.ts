@@ -30,7 +30,7 @@ export function openFailure(
   return make("unreachable", { detail: "host" });
 }
 
-/** Whether a failure means that the session has no room; another session may have. */
+/** Whether a failure means that this session has no room; another session may have room. */
 export function isShortage(error: unknown): boolean {
   return error instanceof PosternError && error.detail === "overloaded";
 }

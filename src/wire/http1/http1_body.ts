@@ -51,7 +51,7 @@ function statedFraming({ version, fields }: RequestHead | ResponseHead, status: 
   if (strange !== undefined && codings.indexOf("chunked") === codings.length - 1) {
     throw new Http1Problem(
       status === 400 ? 501 : status,
-      `Cannot read the transfer coding ${quoted(strange)}`,
+      `Cannot read the body: unsupported transfer coding ${quoted(strange)}`,
       { hint: "send only chunked" },
     );
   }

@@ -94,7 +94,7 @@ export class Http2Session implements FrameTaker {
    */
   #hasSentData = false;
   readonly #resets = new Allowance(5000, 1000);
-  /** For streams reset right after they began, which cost us more than the peer. */
+  /** For streams reset right after they open: these cost us more than the peer. */
   readonly #hastyResets = new Allowance(1000, 200);
 
   constructor(options: Http2Options) {
@@ -442,7 +442,7 @@ export class Http2Session implements FrameTaker {
     const state = this.#streams.find(head.stream);
     if (!state) return;
     if (this.#now - state.since < hasty && !this.#hastyResets.take(this.#now)) {
-      fault(http2Codes.enhanceYourCalm, "too many streams are reset right after they began");
+      fault(http2Codes.enhanceYourCalm, "too many streams are reset right after they open");
     }
     this.#streams.close(state, "theirs");
     this.#events.push({ type: "reset", stream: head.stream, code: readU32(payload, 0), by: "peer" });

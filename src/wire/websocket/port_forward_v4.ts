@@ -17,7 +17,7 @@ export type V4Effect =
   | { readonly kind: "ended"; readonly code: number; readonly reason: string }
   | { readonly kind: "ping" | "pong"; readonly bytes: Uint8Array<ArrayBuffer> };
 
-/** Converts WebSocket effects to those of the forward; messages may arrive in any number of parts. */
+/** Converts effects of the WebSocket to effects of the forward; messages may arrive in any number of parts. */
 export class PortForwardV4 {
   /** The channel of the incomplete message; undefined before its first byte. */
   #channel: number | undefined;

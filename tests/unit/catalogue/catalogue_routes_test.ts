@@ -111,44 +111,44 @@ for (const { name, value, gives } of written) {
 }
 
 const hostile: { readonly name: string; readonly value: unknown; readonly says: RegExp }[] = [
-  { name: "a top-level domain", value: "com", says: /"com" is left out: it has only one label/ },
+  { name: "a top-level domain", value: "com", says: /"com" is ignored: it has only one label/ },
   {
     name: "a registry's domain",
     value: "co.uk",
-    says: /"co.uk" is left out: it is a public suffix/,
+    says: /"co.uk" is ignored: it is a public suffix/,
   },
   { name: "this machine", value: "localhost.", says: /only one label/ },
   { name: "a name below this machine", value: "x.y.localhost", says: /it is a name of this machine/ },
   { name: "this machine's domain", value: "a.LocalDomain", says: /it is a name of this machine/ },
-  { name: "a star", value: "*", says: /"\*" is left out/ },
-  { name: "a star with a dot", value: "*.", says: /left out/ },
+  { name: "a star", value: "*", says: /"\*" is ignored/ },
+  { name: "a star with a dot", value: "*.", says: /is ignored: / },
   { name: "a star below a top-level domain", value: "*.com", says: /only one label/ },
   { name: "a star inside", value: "a.*.example.com", says: /a \* that is not at the beginning/ },
   { name: "an IPv4 address", value: "192.0.2.1", says: /it is an IP address/ },
-  { name: "an IPv6 address", value: "2001:db8::1", says: /left out/ },
+  { name: "an IPv6 address", value: "2001:db8::1", says: /is ignored: / },
   { name: "an IPv6 address in brackets", value: "https://[2001:db8::1]:6443", says: /it is an IP address/ },
   { name: "a network", value: "10.0.0.0/8", says: /it is an IP address/ },
   { name: "a number that resolvers read as an address", value: "10.1", says: /it is an IP address/ },
   {
     name: "10,000 characters",
     value: `${"a.".repeat(5000)}com`,
-    says: /"(?:a\.)+…" is left out: it has 10003 characters/,
+    says: /"(?:a\.)+…" is ignored: it has 10003 characters/,
   },
   { name: "a label of 64 characters", value: `${"a".repeat(64)}.example.com`, says: /it is not a domain/ },
   { name: "a shell's command", value: "$(id).example.com", says: /it is not a domain/ },
   { name: "backquotes", value: "`id`.example.com", says: /it is not a domain/ },
   { name: "the end of a PAC string", value: '")+alert(1)//', says: /it is not a domain/ },
-  { name: "a script element", value: "</script>.example.com", says: /left out/ },
+  { name: "a script element", value: "</script>.example.com", says: /is ignored: / },
   { name: "an option", value: "-oProxyCommand=x.example.com", says: /it is not a domain/ },
   {
     name: "control characters",
     value: "a\u001b[2J.example.com",
-    says: /"a\?\[2J\.example\.com" is left out/,
+    says: /"a\?\[2J\.example\.com" is ignored/,
   },
   { name: "empty labels", value: "a..example.com", says: /it is not a domain/ },
-  { name: "a number", value: 1.2, says: /is left out: it must be a text, not 1.2/ },
-  { name: "a flag", value: true, says: /must be a text, not true/ },
-  { name: "an object", value: { a: "a.example.com" }, says: /must be a text, not an object/ },
+  { name: "a number", value: 1.2, says: /ignored because it must be a string, not 1.2/ },
+  { name: "a flag", value: true, says: /must be a string, not true/ },
+  { name: "an object", value: { a: "a.example.com" }, says: /must be a string, not an object/ },
 ];
 for (const { name, value, says } of hostile) {
   Deno.test(`routesOf() warns about a domain fact that is ${name}, and keeps the others`, () => {
@@ -190,7 +190,7 @@ Deno.test("routesOf() lists only the first invalid items", () => {
   const { routes, warnings } = routesOf(catalogue([{ id: "c-a", facts }]));
   assert.deepEqual(routes.map(({ pattern }) => pattern), ["a.example.com"]);
   assert.equal(warnings.length, 4);
-  assert.equal(warnings.at(-1)?.message, "997 more are left out");
+  assert.equal(warnings.at(-1)?.message, "997 more are ignored");
 });
 
 Deno.test("routesOf() reads the first ten thousand items of a fact", () => {
@@ -198,7 +198,7 @@ Deno.test("routesOf() reads the first ten thousand items of a fact", () => {
   const { routes, warnings } = routesOf(catalogue([{ id: "c-a", facts }]));
   assert.deepEqual(routes.map(({ pattern }) => pattern), ["a.example.com"]);
   assert.deepEqual(warnings.map(({ message }) => message), [
-    "1 of its 10001 items are left out: the limit is 10000",
+    "1 of its 10001 items are ignored: the limit is 10000",
   ]);
 });
 

@@ -100,7 +100,7 @@ const wrong: { readonly name: string; readonly files: Record<string, unknown>; r
   {
     name: "a number as jump host",
     files: { [mappingName]: { "x.example.net": 5 } },
-    says: /the jump host of "x\.example\.net" is not a text/,
+    says: /the jump host of "x\.example\.net" is not a string/,
   },
 ];
 for (const { name, files, says } of wrong) {

@@ -137,7 +137,7 @@ const failures: {
     answer: { status: 404, body: "not found" },
     code: "config",
     exit: 4,
-    says: /the server returned 404; check that the URL is that/,
+    says: /the server returned 404; check that the URL points to/,
   },
   {
     name: "a redirect to a sign-in page",
@@ -153,7 +153,7 @@ const failures: {
     code: "protocol",
     exit: 1,
     says:
-      /the server returned a web page; check that the URL is that of the Lieutenant API, and that no sign-in page/,
+      /the server returned a web page; check that the URL points to the Lieutenant API and that no sign-in page/,
   },
   {
     name: "half of a list",

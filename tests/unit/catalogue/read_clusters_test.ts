@@ -42,32 +42,32 @@ for (const value of [undefined, null, {}, "[]", 5, { clusters: [] }]) {
 }
 
 const odd: { readonly name: string; readonly item: unknown; readonly says: string }[] = [
-  { name: "a text", item: "c-x", says: "cluster number 2: is left out: it is not an object" },
-  { name: "null", item: null, says: "cluster number 2: is left out: it is not an object" },
+  { name: "a text", item: "c-x", says: "cluster number 2: ignored because it is not an object" },
+  { name: "null", item: null, says: "cluster number 2: ignored because it is not an object" },
   {
     name: "an object without id",
     item: {},
-    says: "cluster number 2: is left out: its id must be a name, not nothing",
+    says: "cluster number 2: ignored because its id must be a name, not nothing",
   },
   {
     name: "an id with a slash",
     item: { id: "../x" },
-    says: 'cluster number 2: is left out: its id must be a name, not "../x"',
+    says: 'cluster number 2: ignored because its id must be a name, not "../x"',
   },
   {
     name: "an id like an option",
     item: { id: "-x" },
-    says: 'cluster number 2: is left out: its id must be a name, not "-x"',
+    says: 'cluster number 2: ignored because its id must be a name, not "-x"',
   },
   {
     name: "a duplicate id",
     item: { id: "c-a" },
-    says: "cluster c-a: is listed twice: the first entry counts",
+    says: "cluster c-a: listed twice, so postern uses the first entry",
   },
   {
     name: "an id of 10,000 characters",
     item: { id: "x".repeat(10_000) },
-    says: `cluster number 2: is left out: its id must be a name, not "${"x".repeat(60)}…"`,
+    says: `cluster number 2: ignored because its id must be a name, not "${"x".repeat(60)}…"`,
   },
 ];
 for (const { name, item, says } of odd) {
@@ -86,8 +86,8 @@ Deno.test("readClusters() leaves out facts that are not an object or are nested 
   ]);
   assert.deepEqual(clusters.map(({ facts }) => facts), [{}, { x: "y" }]);
   assert.deepEqual(warnings.map(describeWarning), [
-    "cluster c-a: its facts are left out: the value is not an object",
-    "cluster c-b: fact deep: is left out: it is nested too deeply",
+    "cluster c-a: all facts ignored because the value is not an object",
+    "cluster c-b: fact deep: ignored because it is nested too deeply",
   ]);
 });
 

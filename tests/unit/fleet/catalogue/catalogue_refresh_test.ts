@@ -146,7 +146,7 @@ const refusals: {
   readonly says: RegExp;
 }[] = [
   {
-    name: "returns no clusters any more",
+    name: "no longer returns clusters",
     cause: ({ lieutenant }) => void (lieutenant.clusters = []),
     says: /returns no clusters, but 1 are stored/,
   },

@@ -93,7 +93,7 @@ Deno.test("updateCatalogues() stores the catalogue and reports an instance that 
   await using update = worldWith(`${config}default: reject\n`);
   const running = await startInstance(update.signIn.memory);
   update.signIn.memory.files.put("/run/me/default.lock", "");
-  // The configuration of the instance is broken; this update used another one.
+  // The instance's configuration is broken; this update reads another file.
   await update.world.files.replace("/other.yaml", config);
   await update.world.files.replace(path, "routes: 5\n");
   const { instances: [instance] } = await update.update({}, { config: "/other.yaml" });
@@ -141,7 +141,7 @@ const empties = [
   {
     name: "no valid cluster",
     clusters: [[], 5],
-    says: /returns no clusters, but 2 are stored: cluster number 1 is left out: it is not an object$/,
+    says: /returns no clusters, but 2 are stored \(cluster number 1: ignored because it is not an object\)$/,
   },
 ];
 for (const { name, clusters, says } of empties) {

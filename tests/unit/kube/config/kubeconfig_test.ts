@@ -53,7 +53,7 @@ Deno.test("kubeconfigOf() names cluster, context and user after the cluster, and
     "current-context": "c-b",
   });
   assert.equal(notes.length, 1);
-  assert.match(notes[0] ?? "", /^c-none is left out: no fact contains an API URL/);
+  assert.match(notes[0] ?? "", /^c-none is omitted: no fact contains an API URL/);
 });
 
 Deno.test("kubeconfigOf() gives Talos clusters kubelogin and their certificate authority", () => {

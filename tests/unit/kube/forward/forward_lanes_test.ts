@@ -169,7 +169,7 @@ Deno.test("ForwardLanes gets a ping response although workers wait for pods", as
   assert.equal(all.isBlocked, false);
 });
 
-Deno.test("ForwardLanes drops the window when no confirmation is possible any more", async () => {
+Deno.test("ForwardLanes drops the window when no further confirmation is possible", async () => {
   const all = new Workers();
   for (const stream of [3, 7]) all.open(stream);
   all.work();

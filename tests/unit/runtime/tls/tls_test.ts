@@ -223,7 +223,7 @@ Deno.test("secure() reports a missing SSL_CERT_FILE", () =>
     using _variable = setSslCertFile("missing.pem");
     await assert.rejects(
       secure(conn, { ...site, signal }),
-      failing("config", /"missing.pem", which SSL_CERT_FILE/),
+      failing("config", /SSL_CERT_FILE "missing.pem"/),
     );
   }));
 
