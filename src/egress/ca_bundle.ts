@@ -140,7 +140,7 @@ function tooLarge(size: number): string {
 /** Why a block is skipped without making the bundle unusable. */
 function skippedBecause({ kind, hasHeaders, base64 }: PemBlock): string | undefined {
   if (kind.endsWith("PRIVATE KEY")) {
-    return "skipped a private key: everyone with access to the ConfigMap can read it; remove it and create a new key";
+    return "skipped a private key: every user with access to the ConfigMap can read it; remove it and create a new key";
   }
   if (kind !== "CERTIFICATE") {
     return `skipped a block of type ${JSON.stringify(kind)}: it is not a certificate`;

@@ -112,7 +112,7 @@ const listen = record({
     described(flag(), "Allow listeners off loopback without authentication."),
     false,
   ),
-  auth: optional(described(auth, "Users of all listeners (default: everyone on this machine).")),
+  auth: optional(described(auth, "Users of all listeners (default: every user of this machine).")),
   limits: optional(described(limits, "Limits for connections and time.")),
 });
 
@@ -155,7 +155,7 @@ function checkListeners(settings: ListenSettings, context: Context): void {
       if (users > 0) continue;
       if (settings.allowOpen) {
         place.report(
-          `is open to the network: everyone who reaches ${address.text} can use the proxy`,
+          `is open to the network: every client that reaches ${address.text} can use the proxy`,
           "warning",
         );
       } else {

@@ -165,7 +165,7 @@ peerTest("postern konnectivity server reports missing options", konnectivityPeer
   const cases: [args: readonly string[], says: RegExp, code: number][] = [
     [[], /Cannot accept agents: missing certificate files/, 2],
     [back, /Cannot serve clients over TCP without certificates/, 4],
-    [[...back, "--server-port=0"], /neither a port nor a unix socket/, 2],
+    [[...back, "--server-port=0"], /neither --server-port nor --uds-name is set/, 2],
     [[...back, "--proxy-strategies=nearest"], /Cannot use "nearest" in --proxy-strategies/, 2],
   ];
   for (const [args, says, code] of cases) {

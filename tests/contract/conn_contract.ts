@@ -272,7 +272,7 @@ const promises = {
   },
 } as const satisfies Readonly<Record<string, (near: Conn, far: Conn) => Promise<void>>>;
 
-/** Tests every promise on one kind of connection, and that it breaks those listed in `cannot`. */
+/** Tests that one kind of connection keeps every promise, but breaks the promises in `cannot`. */
 export function connContract(
   { name, of, open, cannot = {}, deniesHalfClose, skipped }: ConnKind,
 ): void {

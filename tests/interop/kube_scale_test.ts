@@ -10,7 +10,7 @@ import type { Instance } from "../support/postern_process.ts";
 
 // The real program with a large cluster: the cost of the first dial, and the requests of later ones.
 
-// Creating ten thousand takes minutes: the nightly run measures, the others check that it works.
+// Creating ten thousand Services takes minutes: only the nightly run does, and measures.
 const services = isLongRun() ? 10_000 : 500;
 const namespaces = 20;
 const pods = isLongRun() ? 20_000 : 0;

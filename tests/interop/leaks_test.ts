@@ -297,7 +297,7 @@ islandTests("a cluster's traffic never leaves by another route", import.meta.url
       assert.equal(await plugin.runs(), 1);
     }
 
-    /** Clients that do not wait so long are refused meanwhile. */
+    /** While the plugin is still running, postern refuses clients that would not wait for it. */
     async function pastSlowPlugin(): Promise<void> {
       const plugin = await slowPlugin("impatient");
       const text = `${config(plugin.kubeconfig)}listen: { limits: { dial: 2s } }\n`;

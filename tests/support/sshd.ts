@@ -233,7 +233,7 @@ export class Sshd implements AsyncDisposable {
 
   async [Symbol.asyncDispose](): Promise<void> {
     if (!this.#hasEnded) {
-      // A stopped process cannot start new ones, which would survive the others.
+      // Stop them first: a running process could start another one, which would survive.
       this.#child.kill("SIGSTOP");
       await this.signalSessions("STOP");
       await this.signalSessions("KILL");

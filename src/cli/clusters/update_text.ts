@@ -45,7 +45,7 @@ export function changeLines(
 /** The warnings and notes of an update, one per line. */
 export function warningLines({ name, warnings, ignored, notes }: UpdatedCatalogue): string[] {
   const skipped = ignored.length === 0 ? [] : [
-    `catalogue ${name}: ${counted(ignored.length, "cluster")} left out by kharonIgnore: ${
+    `catalogue ${name}: ${counted(ignored.length, "cluster")} ignored because of kharonIgnore: ${
       some(ignored, (id) => id, "others").join(", ")
     }`,
   ];

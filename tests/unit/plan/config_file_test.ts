@@ -231,7 +231,7 @@ Deno.test("readConfig() names the option that opens a listener to everyone", asy
   const { loaded, warnings } = await readConfig(new MemoryWorld({ files }), { overrides });
   assert.ok(loaded);
   assert.deepEqual(warnings, [
-    "--listen: is open to the network: everyone who reaches 0.0.0.0:1 can use the proxy",
+    "--listen: is open to the network: every client that reaches 0.0.0.0:1 can use the proxy",
   ]);
 });
 
