@@ -4,7 +4,7 @@ import { runPeer } from "../support/peer_program.ts";
 import { peerTest, skippedTest } from "../support/peers.ts";
 import { Household } from "../support/postern_process.ts";
 
-/** The unchanged examples of the README of apiserver-network-proxy 0.36.0. */
+/** The unchanged examples from the README of apiserver-network-proxy 0.36.0. */
 const examples = [
   {
     name: "gRPC over mTLS",

@@ -18,7 +18,7 @@ for (const { path, examples } of documents.filter(isAlone)) {
 }
 
 peerTest(
-  "the examples of documents with surroundings print the documented output",
+  "the examples in documents with surroundings print the documented output",
   ["bash", "curl", "python", ...surroundingPeers],
   async (paths, t) => {
     await using real = new RealSurroundings(paths);
