@@ -1,7 +1,6 @@
 import { backoff, type Clock, pause } from "../core/mod.ts";
 import { parseIp, unmapped } from "../words/mod.ts";
 
-/** A user of a listener. */
 export interface User {
   readonly name: string;
   readonly password: string;
@@ -9,7 +8,7 @@ export interface User {
 
 const firstDelay = 100;
 const longestDelay = 5000;
-/** The failures of a client are forgotten after this time without an attempt. */
+/** The failures of a client are forgotten after this time without an attempt, in ms. */
 const forgetAfter = 10 * 60_000;
 const mostRemembered = 1024;
 

@@ -45,7 +45,6 @@ export interface SignInParts {
   readonly say?: ((text: string) => Promise<void>) | undefined;
 }
 
-/** A successful sign-in. */
 export interface SignedIn {
   /** The bearer token for the API. It must not appear in logs and messages. */
   readonly idToken: string;

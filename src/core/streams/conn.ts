@@ -149,7 +149,6 @@ export interface HopStatus {
 /** A client's request to the instance. */
 export interface DialRequest {
   readonly target: Target;
-  /** The client's address. */
   readonly client: string;
   /** The protocol of the listener: `socks5`, `socks4`, `connect`, `http`. */
   readonly protocol: string;
@@ -174,5 +173,5 @@ export interface Dialed {
   finish(outcome: string, error?: unknown): void;
 }
 
-/** How listeners reach targets; the app routes, limits, records and logs each dial. */
+/** How listeners reach targets; the listener's owner routes, limits, records and logs each dial. */
 export type Dial = (request: DialRequest, options: { signal: AbortSignal }) => Promise<Dialed>;

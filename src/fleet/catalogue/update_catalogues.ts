@@ -54,7 +54,6 @@ export interface UpdatedCatalogue {
   readonly notes: readonly string[];
 }
 
-/** The result of an update. */
 export interface UpdateReport {
   readonly catalogues: readonly CatalogueUpdate[];
   /** Conflicts between the facts of different clusters. */

@@ -11,7 +11,6 @@ const keptFor = 600_000;
 /** Maximum number of lines before the file is rewritten. */
 const mostLines = 3 * mostNames;
 
-/** The file with the fake addresses of an instance. */
 export function fakeAddressFile({ places }: World, id: string): string {
   return `${places.state}/dns/${checkedId(id)}.addresses`;
 }

@@ -6,7 +6,6 @@ import type { AgentIdentifiers } from "./agent_identifiers.ts";
 /** How to choose an agent: any agent, the one that names the target's host, or a default route. */
 export type AgentStrategy = "default" | "destHost" | "defaultRoute";
 
-/** A connected agent. */
 export interface AgentLink {
   readonly id: string;
   readonly identifiers: AgentIdentifiers;

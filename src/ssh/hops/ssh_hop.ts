@@ -310,9 +310,9 @@ const mostAttempts = 3;
  */
 const longForAnswer = patience / 2 - 50;
 const mostSessions = 8;
-/** Reconnect a dead session if it carried a connection within this time. */
+/** Reconnect a dead session if it carried a connection within this time, in ms. */
 const inUse = 5 * 60_000;
 const spareTime = 60_000;
-/** After a session that lived this long, reconnect immediately. */
+/** After a session that lived this long, in ms, reconnect immediately. */
 const longLife = 30_000;
 const waits = { first: 250, most: 30_000 };

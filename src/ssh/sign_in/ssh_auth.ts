@@ -277,7 +277,7 @@ class Authentication {
   }
 }
 
-/** How often to repeat one question, as ssh's default for NumberOfPasswordPrompts. */
+/** How many times to repeat one question: ssh's default for NumberOfPasswordPrompts. */
 const mostAnswers = 3;
 /** How many prompts a server may send at once, including those without a question. */
 const mostQuestions = 32;
