@@ -48,8 +48,8 @@ export interface Transport extends AsyncDisposable {
   readonly name: string;
   dial(target: Target, options: DialOptions): Promise<Conn>;
   /**
-   * Dials without a query to another transport. Used when this transport queries another one for names, and
-   * that one connects through this one.
+   * Dials without querying another transport for names, because that transport connects through this one and
+   * the two would wait for each other.
    */
   readonly dialUnasked?: (target: Target, options: DialOptions) => Promise<Conn>;
   /** The state of the transport for `status`, in addition to its name. */

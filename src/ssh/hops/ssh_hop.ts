@@ -305,8 +305,8 @@ export class SshHop implements AsyncDisposable {
 const lasting: ReadonlySet<ErrorCode> = new Set(["auth", "config", "cancelled"]);
 const mostAttempts = 3;
 /**
- * Slightly less than a slow open grants the hosts before this one, so that all silent hosts are known
- * together.
+ * How long a keepalive may stay unanswered, in ms. Slightly less than the time that a slow channel open gives
+ * the hosts before this one to answer, so that all silent hosts are known when it ends.
  */
 const longForAnswer = patience / 2 - 50;
 const mostSessions = 8;
