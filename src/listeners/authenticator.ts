@@ -33,7 +33,8 @@ export class Authenticator {
     // Loaded here: an instance without passwords does not need it.
     const crypto = await import("node:crypto");
     const address = addressOf(peer);
-    // No await before the first check: of many simultaneous guesses only one gets no delay.
+    // Without a delay, there is no await from here to `#remember`: of many simultaneous guesses only one gets
+    // no delay.
     const delay = this.#delayOf(address);
     // The right password is delayed too; otherwise the delay would reveal wrong ones.
     if (delay > 0) await pause(this.#clock, delay, { signal });

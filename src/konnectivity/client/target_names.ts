@@ -35,8 +35,8 @@ export interface TargetNamesParts {
 /**
  * Resolves names for targets of a Konnectivity server, in the order of HyperShift's proxies. With
  * `cloudDirect`, cloud APIs are dialed from this machine. A Service name resolves to the Service's addresses.
- * The cluster's DNS resolves other names. With `managementDNS`, this machine resolves and dials them when the
- * cluster's DNS fails.
+ * With `guestDNS`, the cluster's DNS resolves other names; if that fails and `managementDNS` is set, this
+ * machine resolves and dials them. Without `guestDNS`, `otherwise` decides.
  */
 export class TargetNames implements Disposable {
   readonly #settings: NamesSettings;

@@ -47,7 +47,7 @@ export type SshHopStatus = HopStatus;
 
 /**
  * One ssh host. It connects on first use, and reconnects when a session in use dies. Concurrent dials share
- * one connection attempt. When the first session is silent or full, the hop adds a second one.
+ * one connection attempt. When its sessions are silent or full, the hop adds another one.
  */
 export class SshHop implements AsyncDisposable {
   readonly host: SshHost;
@@ -271,7 +271,7 @@ export class SshHop implements AsyncDisposable {
     }
   }
 
-  /** Closes an additional session when neither session needs it. */
+  /** Closes additional sessions without connections. */
   async #closeSpares(signal: AbortSignal): Promise<void> {
     while (this.#sessions.length > 1) {
       await pause(this.#deps.clock, spareTime, { signal });

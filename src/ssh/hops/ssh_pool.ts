@@ -142,7 +142,7 @@ interface Entry {
   timer?: Disposable;
 }
 
-/** Identifies a host by what affects its connection, but not by its alias or its problems. */
+/** Identifies a host by what affects its connection, but not by its alias, jumps or problems. */
 function keyOf(host: SshHost): string {
   const { alias: _alias, problems: _problems, jumps: _jumps, ...rest } = host;
   // The program reads the configuration itself, by the alias.
