@@ -12,8 +12,8 @@ export interface Flaw {
 
 /**
  * Whether `path` exists. Throws unless it is a file of this kind that only we control: not a link, owned by
- * our user and closed to others. No other user may be able to change a directory above it, as far as we can
- * inspect those.
+ * our user and closed to others. For a directory, no other user may be able to change one above it, as far as
+ * we can inspect those.
  */
 export function checkOwned(path: string, kind: OwnedKind): boolean {
   const found = look(path, Deno.errors.NotFound);

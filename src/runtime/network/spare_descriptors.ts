@@ -4,7 +4,7 @@ import { PosternError } from "../../words/mod.ts";
 const most = 8;
 
 /**
- * Descriptors in reserve for the moment when none is left: each one given up allows one more client to be
+ * Descriptors in reserve for the moment when none is left: each one released allows one more client to be
  * accepted and rejected with an answer. Until all are back, nothing else may be opened; otherwise a dial
  * would take the descriptor of that client.
  */
@@ -25,7 +25,7 @@ export class SpareDescriptors {
     this.#isSpent = false;
   }
 
-  /** Gives one up; false when none is left. */
+  /** Releases one; false when none is left. */
   spend(): boolean {
     const file = this.#files.pop();
     if (!file) return false;
