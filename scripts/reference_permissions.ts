@@ -88,13 +88,13 @@ export function permissionsPage(): string {
         "any program; writes anywhere",
       ],
     ]),
-    "postern rejects a reload or a catalogue that needs more, with the hint `restart the instance`. `postern status`\n" +
-    "shows the problem.",
+    "postern rejects a reload or a catalogue that needs more, with the hint `restart the instance`.\n" +
+    "`postern status` shows the problem.",
     "## Compiled",
     "The directories are unknown when the program is compiled, so it has the permissions of all commands, without\n" +
-    "lists. Deno cannot narrow a permission without a list, so the compiled program revokes whole kinds. An instance\n" +
-    "that starts no program and has no unix socket in its configuration runs in a worker with the lists of a run\n" +
-    "from source: [why, and what it costs](../decisions/permissions.md).",
+    "lists. Deno cannot narrow a permission without a list, so the compiled program revokes whole kinds. An\n" +
+    "instance that starts no program and has no unix socket in its configuration runs in a worker with the lists of\n" +
+    "a run from source: [why, and what it costs](../decisions/permissions.md).",
     "These kinds remain. `run` remains only if the configuration may name an ssh host or a cluster, to open a\n" +
     "browser for a sign-in, and to start a background instance:",
     table(["commands", "kinds"], given),
