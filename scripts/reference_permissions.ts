@@ -67,9 +67,9 @@ export function permissionsPage(): string {
     "A running process never gets a revoked permission back.",
     "1. **Before it loads a package**, from source and compiled, postern copies the environment variables that it\n" +
     "   reads and revokes `env`, so that no package can read them. Programs that postern starts still inherit the\n" +
-    "   environment. postern searches its arguments and the text of the configuration for `ssh`, `kubernetes`,\n" +
-    "   `catalogues` and `dns`. If one of them is missing and no catalogue is stored, postern revokes the\n" +
-    "   permissions that only that feature needs.\n" +
+    "   environment. If no catalogue is stored, postern searches its arguments and the text of the configuration\n" +
+    "   for `ssh`, `kubernetes`, `catalogues` and `dns`, and revokes the permissions that only a missing feature\n" +
+    "   needs.\n" +
     "2. **After it has read its configuration**, an instance revokes the permissions of unused features. After it\n" +
     "   has read the kubeconfigs, it revokes the permissions of unused sign-in programs. After it has repaired the\n" +
     "   leftovers of a killed instance, it revokes the permissions for the resolver's files.\n" +
@@ -77,8 +77,8 @@ export function permissionsPage(): string {
     "   all permissions.",
     "An instance can always use the network, read files, and write to its directories. It also keeps:",
     table(["the configuration has", "run", "write", "compiled"], [
-      ["neither ssh, clusters, catalogues nor a unix socket", "–", "–", "the same"],
-      ["the same and a unix socket", "–", "–", "no program; writes anywhere"],
+      ["no ssh host, cluster, catalogue or unix socket", "–", "–", "the same"],
+      ["of these, only a unix socket", "–", "–", "no program; writes anywhere"],
       ["a cluster without a sign-in program", "–", "–", "no program; writes anywhere"],
       ["a cluster with a sign-in program", "that program", "–", "any program; writes anywhere"],
       [
@@ -88,13 +88,13 @@ export function permissionsPage(): string {
         "any program; writes anywhere",
       ],
     ]),
-    "postern rejects a reload or a catalogue that needs more, with the hint `restart the instance`. The instance\n" +
-    "keeps the previous configuration, and `postern status` shows the problem.",
+    "postern rejects a reload or a catalogue that needs more, with the hint `restart the instance`.\n" +
+    "`postern status` shows the problem.",
     "## Compiled",
     "The directories are unknown when the program is compiled, so it has the permissions of all commands, without\n" +
-    "lists. Deno can revoke a name from a list, but cannot narrow a permission without a list. The compiled program\n" +
-    "therefore revokes whole kinds. An instance that starts no program and has no unix socket in its configuration\n" +
-    "runs in a worker with the lists of a run from source: [why, and what it costs](../decisions/permissions.md).",
+    "lists. Deno cannot narrow a permission without a list, so the compiled program revokes whole kinds. An\n" +
+    "instance that starts no program and has no unix socket in its configuration runs in a worker with the lists of\n" +
+    "a run from source: [why, and what it costs](../decisions/permissions.md).",
     "These kinds remain. `run` remains only if the configuration may name an ssh host or a cluster, to open a\n" +
     "browser for a sign-in, and to start a background instance:",
     table(["commands", "kinds"], given),

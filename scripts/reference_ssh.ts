@@ -7,10 +7,10 @@ import { paragraph, table } from "./reference_page.ts";
 
 /** Every option of the ssh configuration by its class, then the limits of some and the values without effect. */
 export function sshOptionsTable(): string {
-  const structure = sshStructureWords.map((name) => ({ name, class: "honoured" as const }));
+  const structure = sshStructureWords.map((name) => ({ name, class: "supported" as const }));
   const options: SshOption[] = [...structure, ...sshOptions.values()]
     .sort((one, other) => one.name.toLowerCase() < other.name.toLowerCase() ? -1 : 1);
-  const classes = ["honoured", "harmless", "blocking"] as const;
+  const classes = ["supported", "harmless", "blocking"] as const;
   const lists = classes.map((name) => {
     const names = options.filter((option) => option.class === name).map((option) => `\`${option.name}\``);
     return paragraph(`**${name}**: ${names.join(", ")}`);

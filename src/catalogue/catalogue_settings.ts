@@ -94,7 +94,6 @@ const settings = record({
   via: described(optional(text()), "The transport to the API; default: a direct connection."),
 });
 
-/** One catalogue of the configuration. */
 export type CatalogueSettings = Infer<typeof settings>;
 
 /** The section `catalogues` of the configuration. */

@@ -93,7 +93,6 @@ export class CatalogueStore {
     );
   }
 
-  /** Removes a catalogue. */
   remove(name: string, { signal }: { signal: AbortSignal }): Promise<readonly string[]> {
     return this.#change(signal, async (generations, restored) => {
       if (restored.length > 0) await generations.write(restored);

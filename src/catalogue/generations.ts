@@ -15,7 +15,7 @@ interface Pointer {
   readonly sha256: string;
 }
 
-/** How often a reader starts again after a writer has removed the generation that it was reading. */
+/** How many times a reader starts again because a writer removed the generation that it was reading. */
 const mostTries = 10;
 
 /**
@@ -71,7 +71,6 @@ export class Generations {
     }
   }
 
-  /** Removes a catalogue. */
   async remove(name: string): Promise<void> {
     await this.#store.commit([{ remove: [...pointers, name] }]);
     await this.#sweep();

@@ -23,7 +23,6 @@ export interface CatalogueRequest {
   readonly lieutenant: URL;
   /** Fetch only the clusters of this tenant. */
   readonly tenant?: string;
-  /** The bearer token. */
   readonly token: string;
 }
 
@@ -154,7 +153,7 @@ function failureOf(answer: HttpAnswer, what: string): PosternError {
 
 /** The error message of a response, on one line; undefined if the body does not contain one. */
 function reasonOf({ body }: HttpAnswer): string | undefined {
-  // For a web page or an empty body, the status must be enough.
+  // A web page or an empty body contains no message.
   const value = jsonIn(body);
   const reason = isMapping(value) ? value["reason"] ?? value["message"] : undefined;
   if (typeof reason !== "string" || reason === "") return undefined;

@@ -91,7 +91,7 @@ function isSet(fact: unknown): boolean {
   return Boolean(fact);
 }
 
-/** A foreign text without terminal control characters; undefined for any other value. */
+/** An untrusted text without terminal control characters; undefined for any other value. */
 function printable(value: unknown): string | undefined {
   if (typeof value !== "string") return undefined;
   const text = value.replace(/[\p{C}\p{Zl}\p{Zp}]/gu, " ").trim().slice(0, 200);

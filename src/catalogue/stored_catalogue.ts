@@ -35,7 +35,6 @@ export function demandKnownFormat(format: unknown, path: string): void {
   });
 }
 
-/** The error for an unreadable store. */
 export function damagedStore(path: string, why: string): PosternError {
   return new PosternError("config", `Cannot use "${path}": it is damaged: ${why}`, { detail: "damaged" });
 }

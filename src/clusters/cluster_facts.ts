@@ -21,7 +21,6 @@ const apiFacts: readonly (readonly [fact: string, platform: Platform])[] = [
   ["talosApiURL", "talos"],
 ];
 
-/** Extracts a cluster's addresses from its facts. */
 export function addressesOf(cluster: Cluster): ClusterAddresses {
   const [found] = apiFacts.flatMap(([fact, platform]) => {
     const api = secureUrl(factOf(cluster, fact));

@@ -1,6 +1,6 @@
 import { maskedUrl } from "../config/mod.ts";
 
-/** A foreign value for messages: short, on one line, without passwords and control characters. */
+/** Formats an untrusted value for messages: short, on one line, without passwords and control characters. */
 export function shownText(value: unknown): string {
   if (typeof value === "string") {
     const text = maskedUrl(value.slice(0, 2000)).replace(/[\p{C}\p{Zl}\p{Zp}]/gu, "?");

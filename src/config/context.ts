@@ -49,7 +49,6 @@ export interface ContextOptions {
   readonly env?: (name: string) => string | undefined;
 }
 
-/** The context of a whole document. */
 export function rootContext(
   { base, home = "", runtime = "", kubeconfigs = [], env = () => undefined }: ContextOptions,
 ): Context {

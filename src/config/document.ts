@@ -14,7 +14,6 @@ export interface ConfigDocument {
   readonly value: unknown;
   /** The position of the value at a path, or of its key; of the nearest parent if the value is missing. */
   locate(path: Path, on?: "key"): Position | undefined;
-  /** Problems of the text. */
   readonly problems: readonly Problem[];
 }
 

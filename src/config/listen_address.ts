@@ -50,7 +50,6 @@ function localhost(number: number): ListenAddress {
   };
 }
 
-/** The address of a unix socket. */
 export function unixAddress(path: string): ListenAddress {
   return { text: `unix:${path}`, sockets: [{ endpoint: { path }, mayBeMissing: false }], isLoopback: true };
 }

@@ -79,7 +79,6 @@ export interface IntegerOptions {
   readonly describe?: string;
 }
 
-/** A whole number. */
 export function integer(
   { min = Number.MIN_SAFE_INTEGER, max = Number.MAX_SAFE_INTEGER, describe }: IntegerOptions = {},
 ): Schema<number> {
@@ -112,7 +111,6 @@ export function port(): Schema<number> {
   return integer({ min: 0, max: 65535, describe: "a port from 0 to 65535" });
 }
 
-/** True or false. */
 export function flag(): Schema<boolean> {
   const expects = "true or false";
   return {
@@ -123,7 +121,6 @@ export function flag(): Schema<boolean> {
   };
 }
 
-/** One of the given words. */
 export function choice<const W extends string>(...words: readonly W[]): Schema<W> {
   const expects = alternatives(words);
   return {

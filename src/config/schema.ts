@@ -54,7 +54,6 @@ export function derived<T>(schema: Schema<T>, changes: Partial<Schema<T>>): Sche
   };
 }
 
-/** The shape of a value. */
 export function shapeOf(value: unknown): Shape | undefined {
   if (value === null || value === undefined) return "empty";
   if (Array.isArray(value)) return "list";

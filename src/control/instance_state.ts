@@ -104,7 +104,6 @@ export interface ConnectionInfo {
   readonly isDialling?: true;
 }
 
-/** An ended connection. */
 export interface EndedConnection extends ConnectionInfo {
   readonly endedAt: string;
   readonly outcome: string;
@@ -112,7 +111,6 @@ export interface EndedConnection extends ConnectionInfo {
   readonly reason?: string;
 }
 
-/** A line of the log. */
 export interface LoggedLine {
   /** The number of the line in the log of this instance. */
   readonly number: number;

@@ -1,7 +1,6 @@
 /** Bytes that no other thread shares. */
 export type Bytes = Uint8Array<ArrayBuffer>;
 
-/** Joins pieces. */
 export function joinBytes(pieces: readonly Uint8Array[]): Bytes {
   const whole = new Uint8Array(pieces.reduce((size, piece) => size + piece.length, 0));
   let at = 0;

@@ -83,7 +83,6 @@ export class Deadlines implements Disposable {
     return queue.add(task);
   }
 
-  /** Drops all deadlines. */
   [Symbol.dispose](): void {
     for (const queue of this.#queues.values()) queue[Symbol.dispose]();
     this.#queues.clear();

@@ -54,7 +54,6 @@ export class GatheredOutput {
     this.#used = end;
   }
 
-  /** Schedules a write. */
   writeSoon(): void {
     if (this.#used > this.#begin) this.#writing ??= this.#write();
   }

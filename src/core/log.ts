@@ -48,7 +48,6 @@ export function createLog(options: LogOptions, context: LogFields = {}): Log {
   };
 }
 
-/** A log that writes nothing. */
 export const silentLog: Log = createLog({
   level: "error",
   format: "text",

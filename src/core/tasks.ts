@@ -14,7 +14,6 @@ export class Tasks implements AsyncDisposable {
     else signal?.addEventListener("abort", this.#pass, { once: true });
   }
 
-  /** The number of running tasks. */
   get size(): number {
     return this.#running.size;
   }

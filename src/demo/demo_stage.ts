@@ -21,7 +21,6 @@ export interface DemoStage {
   readonly lieutenant: DemoLieutenant;
   /** The user's side of the demo, with files and stores in memory. */
   readonly own: World;
-  /** The configuration. */
   readonly config: string;
   /** The configuration with an additional rule. */
   readonly otherConfig: string;

@@ -8,7 +8,6 @@ export interface Ssh2Server {
   };
   /** A new ed25519 key in OpenSSH's formats. */
   makeKey(): Ssh2KeyPair;
-  /** Whether the key signed a sign-in attempt. */
   isSignedBy(key: Ssh2KeyPair, attempt: SignInAttempt): boolean;
 }
 

@@ -23,7 +23,7 @@ export type DnsAnswer =
   /** Another server has to answer. */
   | { readonly kind: "notOurs" };
 
-/** Looks up our names; the app implements it. A failure becomes SERVFAIL. */
+/** Looks up our names; the instance implements it. A failure becomes SERVFAIL. */
 export interface DnsAnswers {
   answer(asked: DnsAsked, options: { readonly signal: AbortSignal }): DnsAnswer | Promise<DnsAnswer>;
 }

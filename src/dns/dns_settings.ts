@@ -41,5 +41,4 @@ export const dnsSection = record({
   ),
 }, { describe: "a mapping with domains and fakeRange" });
 
-/** The parsed section `dns`. */
 export type DnsSettings = Infer<typeof dnsSection>;

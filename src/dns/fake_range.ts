@@ -39,7 +39,6 @@ export function addressAt({ first }: FakeRange, place: number): string {
   return formatIp(bytesOf(first + place));
 }
 
-/** The schema of a range in the configuration. */
 export function fakeRange(): Schema<FakeRange> {
   const expects = "an unused IPv4 network from /8 to /28, such as 198.18.0.0/15";
   return {

@@ -22,7 +22,6 @@ export interface Finding {
 
 export interface DoctorOptions extends ConfigSource {
   readonly id: string;
-  /** The version of this program. */
   readonly version: string;
   /** URLs to fetch with and without the environment's proxy. */
   readonly urls?: readonly string[];

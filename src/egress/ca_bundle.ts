@@ -26,7 +26,6 @@ export interface CaProblem {
   readonly message: string;
 }
 
-/** One certificate of a bundle. */
 export interface CaCertificate {
   /** The DER bytes in base64; they identify the certificate. */
   readonly base64: string;

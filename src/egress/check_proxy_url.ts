@@ -20,7 +20,7 @@ export interface ProxyPlace {
   readonly credentials?: { readonly user: string; readonly password: string };
 }
 
-/** Checks a proxy's URL and returns its parts or a problem (table U). No message quotes the URL. */
+/** Checks a proxy's URL and returns its parts or a problem. No message quotes the URL. */
 export function checkProxyUrl(
   text: string,
   field: ProxyField,

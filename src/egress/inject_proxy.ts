@@ -58,7 +58,7 @@ interface Wanted {
 
 const variableNames = ["HTTP_PROXY", "HTTPS_PROXY", "NO_PROXY"];
 
-/** The variables to set; none without a proxy, since a no-proxy list alone has no effect. */
+/** The variables to set, without empty ones; an accepted status without a proxy has only empty ones. */
 function variablesOf({ httpProxy, httpsProxy, noProxy }: ProxyStatus): Variable[] {
   const values = [httpProxy, httpsProxy, noProxy];
   return variableNames.flatMap((name, index) => {

@@ -17,7 +17,6 @@ export interface InstallConfig {
 /** The ConfigMap in which the installer stores an install-config's certificates. */
 export const installedCaName = "user-ca-bundle";
 
-/** The installer's defaults. */
 const defaults = {
   clusterNetwork: "10.128.0.0/14",
   serviceNetwork: "172.30.0.0/16",

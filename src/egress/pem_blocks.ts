@@ -1,4 +1,3 @@
-/** One block of a PEM text. */
 export interface PemBlock {
   /** The block's type: `CERTIFICATE`, `PRIVATE KEY` and others. */
   readonly kind: string;

@@ -11,7 +11,6 @@ export interface ProxyComparison {
   readonly isListed: boolean;
   readonly direct: PathResult;
   readonly proxied: PathResult;
-  /** The problem, if there is one: one of four sentences. */
   readonly problem?: string;
   readonly hint?: string;
 }

@@ -50,7 +50,6 @@ export function encodeAws(text: string): string {
   );
 }
 
-/** SHA-256 of a text, in hex. */
 export async function sha256Hex(text: string): Promise<string> {
   return hexText(await sha256(text));
 }

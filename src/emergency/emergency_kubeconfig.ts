@@ -14,7 +14,6 @@ export interface EmergencyKubeconfigOptions {
   readonly name: string;
   /** The cluster in the catalogue, if there is a catalogue. */
   readonly cluster?: Cluster | undefined;
-  /** The proxy of the instance. */
   readonly proxyUrl: string;
   /** The programs that the kubeconfig may start. */
   readonly allowExec: readonly string[];

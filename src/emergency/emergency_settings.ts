@@ -86,13 +86,10 @@ const settings = record({
 /** The section `emergency` of the configuration. */
 export type EmergencySettings = Infer<typeof settings>;
 
-/** A bucket of the configuration. */
 export type BucketSettings = Infer<typeof bucket>;
 
-/** The Passbolt of the configuration. */
 export type PassboltSettings = Infer<typeof passbolt>;
 
-/** The schema of the section `emergency`. */
 export function emergencySchema(): Schema<EmergencySettings> {
   return refine(
     settings,

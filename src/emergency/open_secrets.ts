@@ -12,7 +12,7 @@ export interface OpenSecretsOptions {
 /** Timeout in ms: messages may hide their recipients, so that thousands must be tried. */
 const patience = 120_000;
 
-/** How many foreign keys are listed. */
+/** How many keys of other recipients the error lists. */
 const mostNamed = 3;
 
 /** The text of the first message that these keys can decrypt. */

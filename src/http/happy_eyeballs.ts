@@ -12,7 +12,6 @@ export interface FirstConnectedOptions {
   readonly port: number;
 }
 
-/** Connects to one address. */
 export type Connect = (address: string, options: { signal: AbortSignal }) => Promise<Conn>;
 
 /**

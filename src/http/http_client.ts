@@ -15,7 +15,6 @@ export interface HttpClientParts {
   readonly dial?: Dialer | undefined;
 }
 
-/** The proxy of an `HttpClient`. */
 export interface HttpProxy {
   /** `https` uses TLS to the proxy itself. */
   readonly scheme: "http" | "https";

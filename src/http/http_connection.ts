@@ -49,7 +49,6 @@ export class HttpConnection implements AsyncDisposable {
     return head;
   }
 
-  /** Reads the whole body of a response. */
   async body(head: ResponseHead, method: string, limit: number): Promise<Bytes> {
     const { from } = this.#options;
     return await readBody(this.#messages, responseFraming(head, method), { limit, from });

@@ -9,7 +9,7 @@ export interface Asking {
   readonly credentials?: BasicCredentials | undefined;
 }
 
-/** The error for a proxy that rejects or misses the user and password; `said` is its response. */
+/** The error for a proxy that rejects the user and password, or requires them; `said` is its response. */
 export function proxySignInFailure({ proxy, credentials }: Asking, said?: string): PosternError {
   const what = `Cannot sign in at ${proxy}`;
   const answer = said === undefined ? "" : ` (${said})`;

@@ -25,7 +25,6 @@ export interface WrittenProxy {
   readonly ca?: string;
 }
 
-/** The problems of a proxy, by key. */
 export interface ProxyProblems {
   readonly wrong: readonly (readonly [key: keyof WrittenProxy, message: string])[];
 }

@@ -11,7 +11,6 @@ export interface UpstreamProxyDeps {
   /** The proxy's name for messages. */
   readonly name: string;
   readonly network: Pick<Network, "secure">;
-  /** Connects to the proxy. */
   readonly dialer: Dialer;
   readonly files: Files;
   /** PEM certificates to trust for the proxy, if they are not in a file. */

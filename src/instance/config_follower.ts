@@ -19,7 +19,6 @@ export interface FleetRefresh extends Disposable {
 
 export interface ConfigFollowerOptions {
   readonly log: Log;
-  /** The source of the instance's configuration. */
   readonly source: ConfigSource;
   /** The contents of the configuration files at startup. */
   readonly texts: ConfigReading["texts"];

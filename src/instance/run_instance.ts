@@ -23,7 +23,6 @@ import { isTransient, removeLeftKubeconfigs } from "./environment/transient_kube
 
 export interface FleetRefreshOptions {
   readonly log: Log;
-  /** The source of the instance's configuration. */
   readonly source: ConfigSource;
   /** Runs a task in the background until the instance stops. */
   readonly spawn: (work: (signal: AbortSignal) => Promise<void>) => void;

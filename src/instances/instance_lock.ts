@@ -17,7 +17,6 @@ import {
 
 export { checkedId };
 
-/** A running instance. */
 export interface InstanceInfo extends Hello {
   /** The path of its control socket. */
   readonly control: string;

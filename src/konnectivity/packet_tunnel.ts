@@ -60,9 +60,7 @@ export class PacketTunnel extends MuxStream {
     if (isStuck && side === "dialing" && !isShared) stream.reset(this.failure);
   }
 
-  /**
-   * Buffers data for the reader. On a shared stream without windows, the promise resolves when there is room.
-   */
+  /** Buffers data for the reader. On a stream without windows, the promise resolves when there is room. */
   takeData(bytes: Bytes): void | Promise<void> {
     if (!this.takesData) return;
     this.onData(bytes);

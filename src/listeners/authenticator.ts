@@ -1,7 +1,6 @@
 import { backoff, type Clock, pause } from "../core/mod.ts";
 import { parseIp, unmapped } from "../words/mod.ts";
 
-/** A user of a listener. */
 export interface User {
   readonly name: string;
   readonly password: string;
@@ -9,7 +8,7 @@ export interface User {
 
 const firstDelay = 100;
 const longestDelay = 5000;
-/** The failures of a client are forgotten after this time without an attempt. */
+/** The failures of a client are forgotten after this time without an attempt, in ms. */
 const forgetAfter = 10 * 60_000;
 const mostRemembered = 1024;
 
@@ -34,7 +33,8 @@ export class Authenticator {
     // Loaded here: an instance without passwords does not need it.
     const crypto = await import("node:crypto");
     const address = addressOf(peer);
-    // No await before the first check: of many simultaneous guesses only one gets no delay.
+    // Without a delay, there is no await from here to `#remember`: of many simultaneous guesses only one gets
+    // no delay.
     const delay = this.#delayOf(address);
     // The right password is delayed too; otherwise the delay would reveal wrong ones.
     if (delay > 0) await pause(this.#clock, delay, { signal });

@@ -21,7 +21,8 @@ export async function dialForClient(
   const leaving = new AbortController();
   const leave = (reason: unknown) => leaving.abort(reason);
   const pass = () => leave(signal.reason);
-  // The code that aborts the signal also drops the client, so `onAbort` spares a listener on a shared signal.
+  // The owner of the signal also drops the client when it aborts, so `onAbort` replaces a listener on a
+  // shared signal.
   const isTold = "onAbort" in client && !signal.aborted;
   if (isTold) client.onAbort = leave;
   else if (signal.aborted) pass();

@@ -32,7 +32,6 @@ const auth = record({
 /** The users of a listener. */
 export type AuthSettings = Infer<typeof auth>;
 
-/** One listener. */
 export interface ListenerSettings {
   readonly address: ListenAddress;
   readonly auth?: AuthSettings;
@@ -116,13 +115,11 @@ const listen = record({
   limits: optional(described(limits, "Limits for connections and time.")),
 });
 
-/** The parsed section `listen`. */
 export type ListenSettings = Infer<typeof listen>;
 
 /** The section `listen` of the configuration. */
 export const listenSettings: Schema<ListenSettings> = refine(listen, checkListeners);
 
-/** The default limits. */
 export const defaultLimits: Infer<typeof limits> = {
   connections: 4096,
   handshake: 10_000,

@@ -7,7 +7,6 @@ import { serveSocks5 } from "./socks5.ts";
 /** The protocol that a client's first byte announces. */
 export type FirstByte = "socks5" | "socks4" | "http" | "tls" | "unknown";
 
-/** The protocol for a first byte. */
 export function protocolOf(byte: number | undefined): FirstByte {
   if (byte === 5) return "socks5";
   if (byte === 4) return "socks4";
@@ -23,7 +22,6 @@ export const serveMixed: Serve = byFirstByte({
   http: serveHttpProxy,
 });
 
-/** Serves one client of SOCKS4, SOCKS4a or SOCKS5. */
 export const serveSocks: Serve = byFirstByte({ socks5: serveSocks5, socks4: serveSocks4 });
 
 /** Serves one client of an HTTP proxy; logs and drops other protocols. */

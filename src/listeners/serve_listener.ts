@@ -134,7 +134,7 @@ class ListenerClients {
 
   /** Reads the requests of clients over the limit, so that each gets an answer in its own protocol. */
   #turningAway(): ListenerDeps {
-    // By name, because the app's dependencies are getters that follow a reload.
+    // By name: a spread does not copy the getters of a class.
     const { clock, log, deadlines, limits, auth, pages } = this.#deps;
     return {
       clock,

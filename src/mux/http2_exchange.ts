@@ -80,7 +80,6 @@ export class Http2Exchange {
     return this.#over.promise;
   }
 
-  /** Sends the response headers. */
   respond(fields: readonly HeaderField[], { isEnd = false }: { isEnd?: boolean } = {}): void {
     this.#throwIfFailed();
     this.#host.session.sendFields(this.id, fields, isEnd);

@@ -166,12 +166,10 @@ export abstract class MuxStream extends StreamedConn implements Conn {
     return done;
   }
 
-  /** Receives data from the peer. */
   onData(data: Bytes): void {
     if (this.takesData) this.inbox.put(data);
   }
 
-  /** Handles a window update from the peer. */
   onWindow(amount: number): void {
     this.#credit += amount;
     this.#wake();

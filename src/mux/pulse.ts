@@ -19,7 +19,7 @@ export interface PulseTimes {
   readonly beat?: number;
   /** How late a timer must fire to show that the process was suspended. */
   readonly stall?: number;
-  /** How often to repeat a keepalive after suspensions, until something arrives (default: 1). */
+  /** How many times to repeat a keepalive after suspensions, until something arrives (default: 1). */
   readonly repeats?: number;
 }
 
@@ -63,7 +63,6 @@ export class Pulse implements Disposable {
     return this.#askedAt !== undefined && this.#options.clock.now() - this.#askedAt > doubtful;
   }
 
-  /** Starts watching. */
   start(): void {
     this.#rest(this.#options.keepalive);
   }

@@ -99,7 +99,10 @@ const emergency: Grants = {
   write: ["{state}", "{cache}", "{runtime}", "{ssh}", "{agent}", "{kube}"],
 };
 
-/** For commands that start any program for a cluster, and an instance while it runs if there is none. */
+/**
+ * For commands that start any program for a cluster. If no instance runs, they start one until the program
+ * ends.
+ */
 const runner: Grants = {
   ...walker,
   write: ["{state}", "{cache}", "{runtime}", "{ssh}", "{agent}", "{kube}"],
@@ -117,7 +120,6 @@ const installer: Grants = {
 
 const uninstaller: Grants = { ...installer, read: ["{services}"], write: ["{services}"], env: commonEnv };
 
-/** For commands that run an instance. */
 export const instance: Grants = {
   net: "any",
   read: "any",

@@ -7,7 +7,6 @@ export interface SourceFacts {
   readonly directories: Pick<Places, "config" | "state" | "cache" | "runtime" | "home">;
   /** The path of Deno, which starts an instance in the background. */
   readonly self: string;
-  /** Returns the working directory. */
   readonly directory?: () => string;
   readonly platform: string;
   /** The existing control sockets. */

@@ -34,7 +34,6 @@ export class ConfigFiles {
     return this.read(path, () => readSettled(path, this.#world, read));
   }
 
-  /** Reads a user's password file. */
   password(user: AuthSettings["users"][number]): Promise<string> {
     return this.read(user.passwordFile, () => readPasswordFile(this.#world.files, user));
   }

@@ -31,7 +31,7 @@ export function explanationOf(plan: Plan, target: Target, route?: Route): Explan
   };
 }
 
-/** `target` is set only for the transport that reaches it. */
+/** Describes a transport on the path; `target` is set only for the transport that connects to the target. */
 function hopInfo({ name, type, transport }: BuiltTransport, target: Target | undefined): HopInfo {
   const status: Partial<TransportStatus> = transport.status?.() ?? {};
   const { state, lastError, hint, hops = [] } = status;

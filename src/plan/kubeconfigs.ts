@@ -10,7 +10,7 @@ export function usualKubeconfigs(world: Surroundings): readonly [string, ...stri
 
 /**
  * The kubeconfigs for an instance. Inside `postern shell` and similar commands, `KUBECONFIG` names a
- * temporary file that leads through an instance, so an instance ignores it.
+ * temporary file whose clusters are reached through an instance, so an instance ignores it.
  */
 export function instanceKubeconfigs(world: Surroundings): readonly [string, ...string[]] {
   return isOfProgram(world) ? [`${world.places.home}/.kube/config`] : usualKubeconfigs(world);

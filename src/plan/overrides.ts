@@ -30,7 +30,6 @@ export interface Overridden {
   readonly value: unknown;
   /** The transports that the command line created. */
   readonly transports: readonly string[];
-  /** The number of routes from the file. */
   readonly fileRoutes: number;
   /** Returns the option that set the value at a path; undefined for values from the file. */
   optionAt(path: Path): string | undefined;

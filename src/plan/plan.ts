@@ -43,7 +43,6 @@ function rejectingOf(transports: LoadedConfig["settings"]["transports"]): Readon
   return new Set(["reject", ...configured.map(([name]) => name)]);
 }
 
-/** Returns the transport of a route. */
 export function transportOf({ transports }: Plan, { transport }: Pick<Route, "transport">): BuiltTransport {
   const built = transports.byName.get(transport);
   if (built) return built;

@@ -38,7 +38,6 @@ const parts = {
 
 const withoutCatalogues = record(parts);
 
-/** The settings of the configuration. */
 export type Settings = Infer<typeof withoutCatalogues> & {
   /** Absent when the file does not have the section. */
   readonly catalogues?: readonly CatalogueSettings[];

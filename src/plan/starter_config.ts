@@ -1,7 +1,6 @@
 import { jsonSchema } from "../config/mod.ts";
 import { settingsSchema } from "./settings.ts";
 
-/** The JSON Schema of the configuration. */
 export async function configSchema(): Promise<unknown> {
   return jsonSchema(await settingsSchema(), {
     title: "The configuration of postern",

@@ -22,10 +22,9 @@ export interface ChosenCatalogue {
   readonly settings?: CatalogueSettings;
 }
 
-/** How many invalid facts of a catalogue to list; `postern update` lists all. */
+/** How many invalid facts of a catalogue to list; `postern update` lists more. */
 const mostNamed = 3;
 
-/** Opens the store of the catalogues. */
 export async function catalogueStore({ clock, files, stores, places }: World): Promise<CatalogueStore> {
   const { CatalogueStore } = await import("../catalogue/mod.ts");
   return new CatalogueStore({ clock, files, stores, directory: directoryOf(places) });

@@ -32,10 +32,9 @@ export interface TransportsOptions {
  * It does not listen, so a command can build one to find a target's route and to connect.
  */
 export class Transports implements AsyncDisposable {
-  /** The dependencies of all transports. */
   readonly deps: BuildDeps;
   readonly ssh: SshServices;
-  /** The known facts about clusters that rules lead to. */
+  /** The known facts about the clusters that rules name. */
   readonly tables: ClusterTables;
   readonly #clock: Clock;
   #plan: Plan;
@@ -80,7 +79,6 @@ export class Transports implements AsyncDisposable {
     this.#plan = this.#withTables(makePlan(config, this.deps));
   }
 
-  /** The current plan. */
   get plan(): Plan {
     return this.#plan;
   }

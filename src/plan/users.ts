@@ -17,7 +17,6 @@ export async function readUsers(
   return users;
 }
 
-/** Reads a user's password file. */
 export function readPasswordFile(
   files: Files,
   { passwordFile }: AuthSettings["users"][number],

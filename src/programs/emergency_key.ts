@@ -17,7 +17,7 @@ const mostKey = 1024 * 1024;
 /** Maximum size of a passphrase in bytes. */
 const mostPassphrase = 4096;
 
-/** How often the user may mistype. */
+/** How many times the user may type the passphrase. */
 const mostTries = 3;
 
 /** The user's private keys, unlocked on first use so that postern prompts only when necessary. */
@@ -37,7 +37,6 @@ export class EmergencyKey {
     this.#sources = sources;
   }
 
-  /** The unlocked keys. */
   unlocked({ signal }: { signal: AbortSignal }): Promise<PrivateKeys> {
     return this.#unlocked ??= this.#unlock(signal);
   }

@@ -23,7 +23,7 @@ export interface EmergencyPlace {
 /** Maximum size of a file with one key, in bytes. */
 const mostKey = 4096;
 
-/** How often the user may mistype a code; Passbolt signs the user out after too many errors. */
+/** How many codes the user may try; Passbolt signs the user out after too many errors. */
 const mostTries = 3;
 
 /** The buckets in the configuration. */

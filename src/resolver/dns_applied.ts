@@ -127,7 +127,7 @@ async function removeFiles(world: World, found: readonly DnsSystemFile[]): Promi
 const restartsWithin = 60_000;
 const saysWithin = 5000;
 
-/** systemd-resolved reads its files only when it starts. */
+/** systemd-resolved reads its files only when it starts or reloads. */
 async function tellResolved(
   { process, places, clock }: World,
   paths: readonly string[],

@@ -64,7 +64,7 @@ export class Guard {
     return this.#held(asked, route, pattern.bits);
   }
 
-  /** `around` is the prefix length of the rule's network; -1 without a rule for the target. */
+  /** `around` is the prefix length of the rule's network; -1 if only `any` or the default matches. */
   #held({ name, address, port }: Asked, route: Route, around: number): Route {
     const labels = address ? undefined : clusterLabels(name);
     if (!address && !labels) return route;

@@ -62,7 +62,6 @@ export const routeSettings = {
   ),
 };
 
-/** The values of `routeSettings`. */
 export interface RouteSettings {
   readonly routes: Infer<typeof routeSettings.routes>;
   readonly direct: Infer<typeof routeSettings.direct>;

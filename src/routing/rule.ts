@@ -73,7 +73,6 @@ function patternRank(pattern: Pattern): number {
   }
 }
 
-/** Counts the labels of a name. */
 export function labelCount(name: string): number {
   let count = 1;
   for (let at = name.indexOf("."); at >= 0; at = name.indexOf(".", at + 1)) count++;

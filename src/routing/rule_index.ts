@@ -123,7 +123,6 @@ export class RuleIndex {
   }
 }
 
-/** Whether the table of a transport has a Service of this name. */
 export function hasService(tables: Tables, transport: string, name: string): boolean {
   return tables.get(transport)?.services.has(name) ?? false;
 }

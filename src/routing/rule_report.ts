@@ -8,7 +8,7 @@ export interface Conflict {
   readonly ignored: Rule;
 }
 
-/** An exclusion that overrides a longer route of another cluster. */
+/** An exclusion that overrides a route of another cluster. */
 export interface Shadow {
   readonly exclusion: Rule;
   readonly route: Rule;
@@ -35,8 +35,8 @@ export function conflicts(rules: readonly Rule[]): Conflict[] {
 }
 
 /**
- * Returns every catalogue exclusion (`exclusions: global`) with each longer route of another cluster below
- * it.
+ * Returns every catalogue exclusion (`exclusions: global`) with each route of another cluster that it
+ * overrides.
  */
 export function shadows(rules: readonly Rule[]): Shadow[] {
   const names = new Map<string, Rule[]>();

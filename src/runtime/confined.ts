@@ -7,8 +7,8 @@ export const isConfined: boolean = "DedicatedWorkerGlobalScope" in globalThis;
 export type WorkerPermissions = Deno.PermissionOptionsObject;
 
 /**
- * Runs the program again in a worker with these permissions, gives up our own, and resolves with the exit
- * code from the worker. Packages load only in the worker.
+ * Runs the program again in a worker with these permissions, drops our own, and resolves with the exit code
+ * from the worker. Packages load only in the worker.
  */
 export async function runConfined(main: string, permissions: WorkerPermissions): Promise<number> {
   const worker = new Worker(main, { type: "module", deno: { permissions } });

@@ -1,12 +1,11 @@
 // main.ts loads this file first, so it imports only types.
 import type { Needs } from "../world/mod.ts";
 
-/** Deno's kinds of permission. */
 export type DenoPermission = "read" | "write" | "net" | "env" | "sys" | "run" | "ffi" | "import";
 
 const allKinds: readonly DenoPermission[] = ["read", "write", "net", "env", "sys", "run", "ffi", "import"];
 
-/** Permanently gives up every permission whose kind is not in `kinds`. */
+/** Permanently drops every permission whose kind is not in `kinds`. */
 export function keepOnly(kinds: readonly DenoPermission[]): void {
   for (const name of allKinds) {
     if (!kinds.includes(name)) Deno.permissions.revokeSync({ name });
@@ -40,11 +39,11 @@ const emptyTable: NeedsTable = { ssh: { run: [], write: [] }, plugins: [], resol
 /**
  * The programs that this process may still start, and the places that it may write to. Deno can remove a name
  * from a list of names, but nothing from a grant without a list. The compiled program has no lists, so there
- * only a whole kind can be given up.
+ * only a whole kind can be dropped.
  */
 export class Rights {
   readonly #table: NeedsTable;
-  /** Names of programs that could be started before. */
+  /** Names of programs that this process could start before. */
   readonly #givenUp = new Set<string>();
   #gaveUpAll = false;
   #hasSsh = true;
@@ -53,7 +52,7 @@ export class Rights {
     this.#table = table;
   }
 
-  /** Permanently gives up everything that is not needed. */
+  /** Permanently drops everything that is not needed. */
   keepOnly(needs: Needs | "nothing"): void {
     if (needs === "nothing") return keepOnly([]);
     const { ssh, plugins, resolver, runsMore } = this.#table;
@@ -75,7 +74,7 @@ export class Rights {
     Deno.permissions.revokeSync({ name: "run" });
   }
 
-  /** Returns which of these needs was given up: `ssh`, or a program. */
+  /** Returns which of these needs was dropped: `ssh`, or a program. */
   missing({ ssh, plugins }: Needs): string | undefined {
     if (ssh && !this.#hasSsh && !isOpen()) return "ssh";
     return plugins === "any"
@@ -83,7 +82,7 @@ export class Rights {
       : plugins.find((program) => !mayRun(program) && this.gaveUp(program));
   }
 
-  /** Whether this process could start the program before it gave up the permission. */
+  /** Whether this process could start the program before it dropped the permission. */
   gaveUp(program: string): boolean {
     return this.#gaveUpAll || this.#givenUp.has(nameOf(program));
   }

@@ -1,7 +1,6 @@
 import { parseTarget, PosternError } from "../words/mod.ts";
 import { type ServiceFile, type ServicePlanOptions, writtenBy } from "./service_file.ts";
 
-/** The labels of the launchd agents. */
 export const serviceLabel = "local.postern.proxy";
 export const updateLabel = "local.postern.update";
 

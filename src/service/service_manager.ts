@@ -2,7 +2,6 @@ import { describe, isPosternError, PosternError } from "../words/mod.ts";
 import { within } from "../core/mod.ts";
 import type { World } from "../world/mod.ts";
 
-/** A command of the service manager. */
 export type ManagerCommand = readonly [program: string, ...args: string[]];
 
 /** A command for the systemd user manager. */

@@ -104,7 +104,6 @@ export interface RemovalPlan {
   readonly after: readonly ManagerCommand[];
 }
 
-/** Plans the removal of the installed files. */
 export async function planRemoval(world: World): Promise<RemovalPlan> {
   const platform = servicePlatform(world);
   const removed = await installedFiles(world);

@@ -10,7 +10,6 @@ export interface CodeQuestion {
 }
 
 export interface CodeQuestionOptions {
-  /** The authorization endpoint. */
   readonly endpoint: string;
   readonly clientId: string;
   readonly redirectUri: string;

@@ -97,7 +97,7 @@ export function isRefreshRefused(error: unknown): boolean {
   return error instanceof OidcRefusal;
 }
 
-/** A foreign text on one short line, without terminal control characters. */
+/** An untrusted text on one short line, without terminal control characters. */
 function plainText(text: string): string {
   const plain = text.replace(/[\p{C}\p{Zl}\p{Zp}]+/gu, " ").trim();
   return plain.length > 300 ? `${plain.slice(0, 300)}…` : plain;

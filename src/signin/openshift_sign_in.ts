@@ -13,7 +13,6 @@ import { sendBrowser } from "./sign_in_person.ts";
 import { keyUrl, TokenCache, type TokenKey } from "./token_cache.ts";
 
 export interface OpenShiftSignInOptions {
-  /** The API server of the cluster. */
   readonly api: URL;
   /** PEM certificates to trust in addition to the system's, for the API server and the OAuth server. */
   readonly ca?: string | undefined;

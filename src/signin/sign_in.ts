@@ -45,7 +45,6 @@ export interface SignInParts {
   readonly say?: ((text: string) => Promise<void>) | undefined;
 }
 
-/** A successful sign-in. */
 export interface SignedIn {
   /** The bearer token for the API. It must not appear in logs and messages. */
   readonly idToken: string;
@@ -76,7 +75,7 @@ export async function signIn(
 
 /**
  * Calls `use` with a token. If `use` throws a `TokenRefusal`, because the token was revoked or is not for
- * this API, it signs in again and retries once; a token from a new sign-in is not retried.
+ * this API, it gets another token and retries once; a token from a new sign-in is not retried.
  */
 export async function withSignIn<T>(
   options: SignInOptions,

@@ -203,7 +203,7 @@ interface Reply {
 
 /** The parameters that the browser returned, or the page for any other request. */
 function answerOf({ method, target, fields }: RequestHead, wanted: string): URLSearchParams | SignInPage {
-  // Another host name that resolves to this machine belongs to a foreign page (DNS rebinding).
+  // Another host name that resolves to this machine belongs to a website (DNS rebinding).
   const host = URL.parse(`http://${fields.get("host") ?? ""}`)?.hostname ?? "";
   if (!isLoopbackHost(host)) return otherPage(421);
   const [path = "", query = ""] = target.split(/\?(.*)/s);

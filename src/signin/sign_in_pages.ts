@@ -6,7 +6,6 @@ export interface SignInPage {
   readonly body: Uint8Array<ArrayBuffer>;
 }
 
-/** The page after a successful sign-in. */
 export function signedInPage(name: string | undefined): SignInPage {
   return page(200, name === undefined ? "You are signed in" : `You are signed in as ${name}`, [
     "You can close this window and return to your program.",
@@ -21,7 +20,6 @@ export function onwardPage(url: URL): SignInPage {
   return { status: 302, fields: [["Location", url.href], ...fields], body };
 }
 
-/** The page after a failed sign-in. */
 export function failedPage(reason: string): SignInPage {
   return page(403, "You are not signed in", [
     reason,

@@ -46,7 +46,7 @@ async function ownerOf(
         return "commodore, which waits for a sign-in";
       }
     } catch {
-      // The owner is unknown, so the hint of the system must be enough.
+      // The owner is unknown.
     }
   }
   return undefined;

@@ -1,8 +1,8 @@
 import { PosternError } from "../words/mod.ts";
 
 /**
- * An API rejects a token, so another token may help. A failure of TLS, or of a host on the path, is not a
- * `TokenRefusal`.
+ * An API rejected a token, so another token may help. A TLS failure, or a refusal by a host on the path, is a
+ * different error.
  */
 export class TokenRefusal extends PosternError {
   constructor(message: string) {

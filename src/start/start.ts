@@ -19,7 +19,6 @@ import {
 } from "../permissions/mod.ts";
 import { Faults } from "./faults.ts";
 
-/** The program to start. */
 export interface Program {
   readonly version: string;
   /** The URL of `main.ts`. */

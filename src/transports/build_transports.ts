@@ -8,7 +8,6 @@ import { sameSettings } from "../config/mod.ts";
 import type { SshServices } from "../ssh/mod.ts";
 import type { TransportsSettings } from "./transports_schema.ts";
 
-/** The dependencies of all transports. */
 export interface BuildDeps {
   readonly network: Network;
   readonly clock: Clock;
@@ -23,7 +22,6 @@ export interface BuildDeps {
   readonly learned?: string;
 }
 
-/** A transport and its settings. */
 export interface BuiltTransport {
   readonly name: string;
   /** Its kind: `direct`, `reject`, `proxy`, … */

@@ -4,7 +4,6 @@ import type { Dialer, Files, Network, Process } from "../world/mod.ts";
 import type { Target } from "../words/mod.ts";
 import type { SshServices } from "../ssh/mod.ts";
 
-/** The dependencies of a transport. */
 export interface TransportDeps {
   /** Its name in the configuration. */
   readonly name: string;
@@ -44,7 +43,6 @@ export interface TransportKind<T = unknown> {
   readonly type: string;
   /** Produces plain data: a reload compares settings to find unchanged transports. */
   readonly settings: Schema<T>;
-  /** The transports that its settings refer to. */
   references?(settings: T): readonly TransportReference[];
   /** Creates a transport without I/O. */
   create(settings: T, deps: TransportDeps): Transport;

@@ -11,7 +11,6 @@ import { transportsSchemaOf, type TransportsSettings } from "./transports_schema
 /** Every kind of transport for the configuration. `direct` is built in. */
 export const transportKinds: readonly TransportKind[] = [konnectivity, kubernetes, proxy, reject, ssh];
 
-/** The schema of the section `transports`. */
 export function transportsSchema(): Schema<TransportsSettings> {
   return transportsSchemaOf(transportKinds);
 }

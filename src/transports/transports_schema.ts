@@ -10,7 +10,6 @@ import {
 } from "../config/mod.ts";
 import type { TransportKind } from "./define_transport.ts";
 
-/** One transport of the configuration. */
 export interface TransportSettings {
   /** The kind's `type`. */
   readonly kind: string;
@@ -22,7 +21,6 @@ export interface TransportSettings {
 /** The section `transports`. */
 export type TransportsSettings = Readonly<Record<string, TransportSettings>>;
 
-/** The built-in transports. */
 export const implicitNames: readonly string[] = ["direct", "reject"];
 
 /** Returns the schema of the section `transports` for the given kinds. */

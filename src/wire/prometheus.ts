@@ -1,6 +1,5 @@
 import type { Metric } from "../core/mod.ts";
 
-/** The media type of `metricsText`. */
 export const metricsType = "text/plain; version=0.0.4; charset=utf-8";
 
 /** Metrics in the Prometheus text format, version 0.0.4. */

@@ -3,7 +3,6 @@ import { formatIp, parseIPv4, PosternError, type Target } from "../words/mod.ts"
 import { decoder, malformed } from "./decoder.ts";
 import { decodeHost } from "./host.ts";
 
-/** The commands. */
 export const socks4Commands = { connect: 1, bind: 2 } as const;
 
 /** The reply codes; 0x5D means a wrong user id. */
@@ -19,7 +18,6 @@ export interface Socks4Request {
 // +----+----+---------+-------+--------+----+------------+----+
 // | VN | CD | DSTPORT | DSTIP | USERID | 0  | HOST (4a)  | 0  |   SOCKS 4, and 4A when DSTIP is 0.0.0.x
 // +----+----+---------+-------+--------+----+------------+----+
-/** Reads a SOCKS4 or SOCKS4a request. */
 export const decodeSocks4Request: Decode<Socks4Request> = decoder((cursor) => {
   const version = cursor.u8();
   if (version !== 4) throw malformed(`version ${version} instead of 4`);
@@ -55,7 +53,6 @@ export const decodeSocks4Reply: Decode<number> = decoder((cursor) => {
   return code;
 });
 
-/** Encodes a reply. */
 export function encodeSocks4Reply(code: number): Uint8Array<ArrayBuffer> {
   return Uint8Array.of(0, code, 0, 0, 0, 0, 0, 0);
 }

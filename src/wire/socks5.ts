@@ -35,24 +35,20 @@ export interface Socks5Reply {
 // +-----+----------+----------+
 // | VER | NMETHODS | METHODS  |   RFC 1928, section 3
 // +-----+----------+----------+
-/** Reads a client's greeting. */
 export const decodeSocks5Greeting: Decode<Socks5Greeting> = decoder((cursor) => {
   expectVersion(cursor, 5);
   return { methods: [...cursor.take(cursor.u8())] };
 });
 
-/** Encodes a client's greeting. */
 export function encodeSocks5Greeting({ methods }: Socks5Greeting): Uint8Array<ArrayBuffer> {
   return Uint8Array.of(5, methods.length, ...methods);
 }
 
-/** Reads the server's chosen method. */
 export const decodeSocks5Choice: Decode<number> = decoder((cursor) => {
   expectVersion(cursor, 5);
   return cursor.u8();
 });
 
-/** Encodes the server's chosen method. */
 export function encodeSocks5Choice(method: number): Uint8Array<ArrayBuffer> {
   return Uint8Array.of(5, method);
 }
@@ -67,7 +63,6 @@ export const decodeSocks5Credentials: Decode<Socks5Credentials> = decoder((curso
   return { user, password: text.decode(cursor.take(cursor.u8())) };
 });
 
-/** Encodes a user and password. */
 export function encodeSocks5Credentials({ user, password }: Socks5Credentials): Uint8Array<ArrayBuffer> {
   const [name, secret] = [sized(user, "user name"), sized(password, "password")];
   return Uint8Array.of(1, name.length, ...name, secret.length, ...secret);
@@ -87,7 +82,6 @@ export function encodeSocks5Verdict(isRight: boolean): Uint8Array<ArrayBuffer> {
 // +-----+------+-----+------+----------+----------+
 // | VER | CMD  | RSV | ATYP | DST.ADDR | DST.PORT |   RFC 1928, section 4; a reply has REP for CMD
 // +-----+------+-----+------+----------+----------+
-/** Reads a request. */
 export const decodeSocks5Request: Decode<Socks5Request> = decoder((cursor) => {
   expectVersion(cursor, 5);
   const command = cursor.u8();
@@ -95,7 +89,6 @@ export const decodeSocks5Request: Decode<Socks5Request> = decoder((cursor) => {
   return { command, target: { host: readHost(cursor), port: cursor.u16() } };
 });
 
-/** Encodes a request. */
 export function encodeSocks5Request({ command, target }: Socks5Request): Uint8Array<ArrayBuffer> {
   return Uint8Array.of(5, command, 0, ...addressBytes(target));
 }
@@ -110,7 +103,6 @@ export const decodeSocks5Reply: Decode<Socks5Reply> = decoder((cursor) => {
 
 const unbound: Target = { host: "0.0.0.0", port: 0 };
 
-/** Encodes a reply. */
 export function encodeSocks5Reply(code: number, bound: Target = unbound): Uint8Array<ArrayBuffer> {
   return Uint8Array.of(5, code, 0, ...addressBytes(bound));
 }

@@ -108,13 +108,11 @@ export function isErrorCode(text: unknown): text is ErrorCode {
   return typeof text === "string" && Object.hasOwn(answers, text);
 }
 
-/** The process's exit code for an error. */
 export function exitCode(error: unknown): number {
   const known = asPosternError(error);
   return known.exit ?? answers[known.code].exit;
 }
 
-/** The SOCKS5 reply code for an error. */
 export function socks5Reply(error: unknown): number {
   const { code, detail } = asPosternError(error);
   if (code === "unreachable" && detail === "network") return 3;
@@ -123,7 +121,6 @@ export function socks5Reply(error: unknown): number {
   return answers[code].socks5;
 }
 
-/** The HTTP status for an error. */
 export function httpStatus(error: unknown): number {
   const { code, detail } = asPosternError(error);
   return detail === "overloaded" ? 503 : answers[code].http;

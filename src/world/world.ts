@@ -93,14 +93,12 @@ export interface Process {
   /** The command line that starts postern: the executable and everything before the command. */
   readonly self: readonly string[];
   readonly directory: string;
-  /** The host name of this machine. */
   readonly hostName: string;
   env(name: string): string | undefined;
   /** The user from the user database: HOME and USER may have been changed. */
   account(): Promise<Account>;
   /** Calls `heard` for each signal until disposed. */
   on(signal: SignalName, heard: () => void): Disposable;
-  /** Whether this process may start a program. */
   mayRun(program: string): boolean;
   /**
    * Permanently drops the rights to start programs and to write to places that these needs do not contain.
@@ -226,7 +224,6 @@ export interface Screen extends AsyncDisposable {
   readonly rows: number;
 }
 
-/** A question for the user. */
 export interface Question {
   readonly text: string;
   /** Whether the terminal shows the answer while it is typed; false for secrets. */

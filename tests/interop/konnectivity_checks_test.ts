@@ -106,7 +106,7 @@ peerTest(
     const pending = () => [...server.known.links].reduce((sum, { dialer }) => sum + dialer.pending, 0);
     await eventually("the server waits for the agent", () => pending() === 1);
     stop.abort(new Error("aborted"));
-    assert.match(String(await dialing), /given up/);
+    assert.match(String(await dialing), /aborted/);
     await eventually("the server has dropped the dial", () => pending() === 0);
     agent.kill("SIGCONT");
   },

@@ -146,7 +146,7 @@ peerTest(
       using page = await RawClient.connect(address);
       await page.send(`GET /healthz HTTP/1.1\r\nHost: ${address}\r\nConnection: close\r\n\r\n`);
       assert.match(await page.restText(), /^HTTP\/1\.1 200 /);
-      assert.ok(performance.now() - began < 1000, `${performance.now() - began} ms`);
+      assert.ok(performance.now() - began < 5000, `${performance.now() - began} ms`);
     } finally {
       for (const client of clients) client.close();
     }

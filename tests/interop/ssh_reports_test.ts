@@ -142,7 +142,10 @@ peerTest("test reports a silent host after --timeout", sshPeers, async (paths) =
   });
   const { code, stdout } = await home.run(["test", "--timeout", "300ms"]);
   assert.equal(code, 7);
-  assert.match(stdout, /^FAILED {3}silent .*\n +Cannot connect "silent": not done within 0\.3 s$/m);
+  assert.match(
+    stdout,
+    /^FAILED {3}silent .*\n +Cannot connect the transport "silent": not connected within 0\.3 s$/m,
+  );
 });
 
 peerTest("config check and doctor report unusable ssh hosts", sshPeers, async (paths) => {

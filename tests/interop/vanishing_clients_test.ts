@@ -126,7 +126,9 @@ default: it
   const asking = socks5Asking({ host: "site.example", port: 80 });
   const { code, stderr } = await runPeer(python, ["-c", waiting, host, port, asking.toHex()]);
   assert.equal(code, 0, stderr);
-  await instance.says(/conn\.done .*target=site\.example:80 .*outcome=cancelled .*client has left/);
+  await instance.says(
+    /conn\.done .*target=site\.example:80 .*outcome=cancelled .*The client closed the connection/,
+  );
   await eventually("the proxy has no connection", () => silent.open === 0);
 });
 

@@ -11,10 +11,8 @@ import { printable } from "../output/printable.ts";
 /** How long postern waits for the browser program to fail, in ms. */
 const firstMoment = 1000;
 
-/** `postern console NAME`. */
 export const console: Command = consoleNamed("console", "console c-lab");
 
-/** `postern clusters NAME console`. */
 export const clusterConsole: Command = consoleNamed("clusters NAME console", "clusters c-lab console");
 
 function consoleNamed(name: string, form: string): Command {

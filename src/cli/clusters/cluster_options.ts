@@ -35,14 +35,12 @@ export const clusterWords = object({
   })),
 });
 
-/** The name of one cluster. */
 export const clusterArgument = argument(string({ metavar: "NAME" }), {
   description: words(
     "The cluster: any unique part of its id, display name or API address.",
   ),
 });
 
-/** `--trust-on-first-use`. */
 export const trustOption = option("--trust-on-first-use", {
   description: words(
     "When neither a fact nor the system provides the certificate authority, get it from the API server and trust " +

@@ -32,13 +32,10 @@ const target = object({
   id: instanceOption("Instance to use (default: default)."),
 });
 
-/** `postern kubectl`. */
 export const kubectl: ClusterCommand = wrapped("kubectl", ["get namespaces", "exec -it pod/web -- sh"]);
 
-/** `postern oc`. */
 export const oc: ClusterCommand = wrapped("oc", ["whoami", "get clusterversion"]);
 
-/** `postern shell`. */
 export const shell: ClusterCommand = {
   alone: withEach(shellNamed("shell", "shell NAME")),
   ofCluster: shellNamed("clusters NAME shell", "clusters NAME shell"),

@@ -28,7 +28,6 @@ export function isForEach(args: readonly string[], name: "clusters" | "shell"): 
   return splitAtDashes(args, name).options.has("--each");
 }
 
-/** `postern clusters [PATTERN…] --each [--parallel N] -- CMD…`. */
 export function eachCluster(name: string): Command {
   const form = (command: readonly string[]) => defineEach(name, command);
   return wrapping({

@@ -10,13 +10,11 @@ import { giveOut, goesToFile, listenerAddress, outputWords } from "./kubeconfig_
 import { pathValue, words } from "../line/options.ts";
 import { printable } from "../output/printable.ts";
 
-/** `postern emergency-credentials NAME`. */
 export const emergencyCredentials: Command = commandNamed(
   "emergency-credentials",
   (rest) => `emergency-credentials c-lab ${rest}`,
 );
 
-/** `postern clusters NAME emergency-credentials`. */
 export const clusterEmergencyCredentials: Command = commandNamed(
   "clusters NAME emergency-credentials",
   (rest) => `clusters c-lab emergency-credentials ${rest}`,

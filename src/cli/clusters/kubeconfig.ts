@@ -40,7 +40,6 @@ const about =
   "Cluster, context and user get the cluster's name; connections go through the instance. The facts of the cluster " +
   "define how to sign in; without such facts, postern omits the user and prints a note on stderr.";
 
-/** `postern kubeconfig [PATTERN…]`. */
 export default defineCommand({
   name: "kubeconfig",
   summary: "Print or write one kubeconfig for many clusters",
@@ -63,7 +62,6 @@ export default defineCommand({
   },
 });
 
-/** `postern clusters NAME kubeconfig`. */
 export const clusterKubeconfig = defineCommand({
   name: "clusters NAME kubeconfig",
   summary: "Print or write the kubeconfig of one cluster",

@@ -6,7 +6,6 @@ import { defineCommand } from "../line/command.ts";
 import { words } from "../line/options.ts";
 import { printable } from "../output/printable.ts";
 
-/** `postern login`. */
 export default defineCommand({
   name: "login",
   summary: "Sign in to the catalogue's identity provider",

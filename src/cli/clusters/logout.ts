@@ -6,7 +6,6 @@ import { defineCommand } from "../line/command.ts";
 import { words } from "../line/options.ts";
 import { printable } from "../output/printable.ts";
 
-/** `postern logout`. */
 export default defineCommand({
   name: "logout",
   summary: "Delete the stored tokens of a sign-in",

@@ -14,7 +14,6 @@ import { countsText, testText } from "./test_text.ts";
 /** The exit code of a test that failed. */
 const foundFailure = 7;
 
-/** `postern test`. */
 export default defineCommand({
   name: "test",
   summary: "Test every jump host and cluster",

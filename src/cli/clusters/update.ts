@@ -13,7 +13,6 @@ import { printValue } from "../output/print_value.ts";
 import { printable, printableLines } from "../output/printable.ts";
 import { changeLines, warningLines } from "./update_text.ts";
 
-/** `postern update`. */
 export default defineCommand({
   name: "update",
   summary: "Fetch the catalogue of clusters and reload instances",

@@ -7,7 +7,6 @@ const mostNamed = 20;
 /** How many warnings are listed; `-o json` lists more. */
 const mostWarnings = 50;
 
-/** The changes of an update, one per line. */
 export function changeLines(
   { name, source, clusters, isNew, changes, routes }: UpdatedCatalogue,
   { isDryRun }: { readonly isDryRun: boolean },

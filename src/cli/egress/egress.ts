@@ -7,7 +7,6 @@ import { noProxyOptions, runNoProxy } from "./egress_no_proxy.ts";
 import { words } from "../line/options.ts";
 import { renderOptions, runRender } from "./egress_render.ts";
 
-/** `postern egress check|no-proxy|render|controller`. */
 export default defineCommand({
   name: "egress",
   summary: "Check, render or control a cluster's outbound proxy",

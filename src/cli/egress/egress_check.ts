@@ -15,7 +15,6 @@ import { printable, printableLines } from "../output/printable.ts";
 /** The exit code of a check that found a problem. */
 const foundFailure = 7;
 
-/** The options of `postern egress check`. */
 export const checkOptions = object({
   action: constant("check"),
   file: optional(argument(pathValue("FILE"), {
@@ -38,7 +37,6 @@ export const checkOptions = object({
   output: outputOption(["table", "json", "yaml"], "table"),
 });
 
-/** `postern egress check`. */
 export async function runCheck(
   { file, installConfig, ca, live, timeout, output }: InferValue<typeof checkOptions>,
   world: World,

@@ -9,7 +9,6 @@ import type { RunContext } from "../line/command.ts";
 import { listenPort, untilSignals } from "../konnectivity/konnectivity_options.ts";
 import { durationValue, oneOf, pathValue, words } from "../line/options.ts";
 
-/** The options of `postern egress controller`. */
 export const controllerOptions = object({
   action: constant("controller"),
   kubeconfig: optional(option("--kubeconfig", pathValue("FILE"), {
@@ -73,7 +72,6 @@ export const controllerOptions = object({
   ),
 });
 
-/** `postern egress controller`. */
 export async function runController(
   values: InferValue<typeof controllerOptions>,
   world: World,

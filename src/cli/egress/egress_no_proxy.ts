@@ -20,7 +20,6 @@ const text = (name: `--${string}`, metavar: "NAME" | "URL" | "LIST", about: stri
 const networks = (name: `--${string}`, about: string) =>
   multiple(option(name, string({ metavar: "CIDR" }), { description: words(about) }));
 
-/** The options of `postern egress no-proxy`. */
 export const noProxyOptions = object({
   action: constant("no-proxy"),
   kubeconfig: optional(option("--kubeconfig", pathValue("FILE"), {
@@ -65,7 +64,6 @@ export const noProxyOptions = object({
 
 type Values = InferValue<typeof noProxyOptions>;
 
-/** `postern egress no-proxy`. */
 export async function runNoProxy(values: Values, world: World, { signal }: RunContext): Promise<number> {
   const { kubeconfig, context, installConfig, user, list, urls, output } = values;
   const { etcdNames, exclude, proxiesInternalApi } = values;

@@ -15,7 +15,6 @@ import { paintFor } from "../output/paint.ts";
 import { formatValue } from "../output/print_value.ts";
 import { printable } from "../output/printable.ts";
 
-/** The options of `postern egress render`. */
 export const renderOptions = object({
   action: constant("render"),
   files: multiple(argument(pathValue("FILE"), {
@@ -60,7 +59,6 @@ export const renderOptions = object({
 
 type Values = InferValue<typeof renderOptions>;
 
-/** `postern egress render`. */
 export async function runRender(values: Values, world: World, { signal }: RunContext): Promise<number> {
   const { files, installConfig } = values;
   if (files.length === 0 && installConfig !== undefined) return await bootstrap(values, world);

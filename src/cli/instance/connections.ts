@@ -21,7 +21,6 @@ const columns: readonly Column<ConnectionInfo>[] = [
   { title: "BECAUSE", show: ({ because }) => because },
 ];
 
-/** `postern connections`. */
 export default defineCommand({
   name: "connections",
   summary: "List live connections, or close one",

@@ -9,7 +9,6 @@ import { fromInstanceOrFiles } from "./from_instance_or_files.ts";
 import { instanceOption, oneOf, words } from "../line/options.ts";
 import { printableLines } from "../output/printable.ts";
 
-/** `postern env`. */
 export default defineCommand({
   name: "env",
   summary: "Print proxy variables for your shell",

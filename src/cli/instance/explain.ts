@@ -12,7 +12,6 @@ import { printValue } from "../output/print_value.ts";
 import { printable } from "../output/printable.ts";
 import { table } from "../output/table.ts";
 
-/** `postern explain`. */
 export default defineCommand({
   name: "explain",
   summary: "Show where a connection would go, and why",
@@ -51,7 +50,6 @@ export default defineCommand({
   },
 });
 
-/** An explanation as text. */
 export function explanationText(
   { target, transport, because, hops, losers, held, dial }: ExplanationInfo,
   paint: Paint,

@@ -24,7 +24,6 @@ const cluster = {
   })),
 };
 
-/** `postern proxy-out`. */
 export const proxyOut = defineCommand({
   name: "proxy-out",
   summary: "Run a SOCKS listener for a cluster in the foreground",
@@ -50,7 +49,6 @@ export const proxyOut = defineCommand({
   },
 });
 
-/** `postern connect --socks`. */
 export const connect = defineCommand({
   name: "connect",
   summary: "Start a SOCKS listener for a cluster in the background",
@@ -87,7 +85,6 @@ export const connect = defineCommand({
   },
 });
 
-/** `postern disconnect`. */
 export const disconnect = defineCommand({
   name: "disconnect",
   summary: "Stop a running instance",
@@ -108,7 +105,6 @@ export const disconnect = defineCommand({
     ),
 });
 
-/** `postern quit`. */
 export const quit: Command = defineCommand({
   name: "quit",
   summary: "Stop all running instances",

@@ -13,7 +13,6 @@ const pieceSize = 1024 * 1024;
 /** How often to check for new lines, in ms. A directory watcher reports changes only once they pause. */
 const lookEvery = 250;
 
-/** `postern logs`. */
 export default defineCommand({
   name: "logs",
   summary: "Print the log of a background instance or the service",
@@ -88,9 +87,10 @@ async function printFrom(
 }
 
 /**
- * Prints new lines until the signal aborts or the reader of stdout closes it. Prints a log that became shorter from
- * its start. postern notices a closed pipe at the next line only: the pipe reports it at a write, a write of no bytes
- * always succeeds, and Deno has no `poll`. Until then, postern checks the file's size four times a second.
+ * Prints new lines until the signal aborts or the reader of stdout closes it. Starts again at the beginning
+ * of a log that became shorter. postern notices a closed pipe only when it writes the next line, because a
+ * write of no bytes always succeeds and Deno has no `poll`. Until then, postern checks the file's size four
+ * times a second.
  */
 async function followFrom(
   path: string,

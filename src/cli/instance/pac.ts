@@ -3,7 +3,6 @@ import { defineCommand } from "../line/command.ts";
 import { fromInstanceOrFiles } from "./from_instance_or_files.ts";
 import { instanceOption } from "../line/options.ts";
 
-/** `postern pac`. */
 export default defineCommand({
   name: "pac",
   summary: "Print the PAC file for browsers",

@@ -85,7 +85,6 @@ const options = object({
 
 type ProxyOptions = InferValue<typeof options>;
 
-/** `postern proxy`. */
 export default defineCommand({
   name: "proxy",
   summary: "Run an instance, the local proxy",

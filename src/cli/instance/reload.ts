@@ -4,7 +4,6 @@ import { instanceOption, outputOption } from "../line/options.ts";
 import { printValue } from "../output/print_value.ts";
 import { printableLines } from "../output/printable.ts";
 
-/** `postern reload`. */
 export default defineCommand({
   name: "reload",
   summary: "Reload the configuration of a running instance",

@@ -12,7 +12,6 @@ import { statusText } from "./status_text.ts";
 
 const watchEvery = 1000;
 
-/** `postern status`. */
 export default defineCommand({
   name: "status",
   summary: "Show running instances",

@@ -8,7 +8,6 @@ import { type Column, table } from "../output/table.ts";
 
 type TransportState = Status["transports"][number];
 
-/** The status of an instance as text. */
 export function statusText(status: Status, world: World): string {
   const paint = paintFor(world, "out");
   const now = world.clock.date().getTime();

@@ -8,7 +8,6 @@ import { defineCommand } from "../line/command.ts";
 import { instanceOption, words } from "../line/options.ts";
 import { printable } from "../output/printable.ts";
 
-/** `postern stop`. */
 export default defineCommand({
   name: "stop",
   summary: "Stop a running instance",

@@ -16,7 +16,6 @@ interface Watching {
   readonly signal: AbortSignal;
 }
 
-/** `postern top`. */
 export default defineCommand({
   name: "top",
   summary: "Show live connections and traffic",

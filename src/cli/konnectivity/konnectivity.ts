@@ -8,7 +8,6 @@ import { runServer, serverOptions } from "./konnectivity_server.ts";
 import { httpsOptions, runSidecar, socks5Options } from "./konnectivity_sidecar.ts";
 import { words } from "../line/options.ts";
 
-/** `postern konnectivity server|agent|dial|certs|socks5|https`. */
 export default defineCommand({
   name: "konnectivity",
   summary: "Run a Konnectivity server, agent, proxy or client",

@@ -120,7 +120,6 @@ export const agentOptions = object({
   ])),
 });
 
-/** `postern konnectivity agent`. */
 export async function runAgent(
   values: InferValue<typeof agentOptions>,
   world: World,

@@ -7,7 +7,6 @@ import { PosternError } from "../../words/mod.ts";
 import type { World } from "../../world/mod.ts";
 import { pathValue, wholeNumber, words } from "../line/options.ts";
 
-/** The options of `postern konnectivity certs`. */
 export const certsOptions = object({
   action: constant("certs"),
   directory: argument(pathValue("PATH"), {

@@ -9,7 +9,6 @@ import type { World } from "../../world/mod.ts";
 import type { ArgumentParser } from "../line/command.ts";
 import { pathValue, wholeNumber, words } from "../line/options.ts";
 
-/** An option for a port. */
 export function listenPort(name: `--${string}`, standard: number, about: string): ArgumentParser<number> {
   const description = words(`${about} (default: ${standard}).`);
   return withDefault(
@@ -38,12 +37,10 @@ export function listenOption(name: `--${string}`, about: string, standard: strin
   );
 }
 
-/** An option for a file. */
 export function fileOption(name: `--${string}`, about: string): ArgumentParser<string | undefined> {
   return optional(option(name, pathValue("FILE"), { description: words(about) }));
 }
 
-/** An option for text. */
 export function textOption(
   name: `--${string}`,
   metavar: "NAME" | "LABELS" | "LIST" | "ID" | "VERSION",

@@ -163,7 +163,6 @@ export const serverOptions = object({
 
 type Values = InferValue<typeof serverOptions>;
 
-/** `postern konnectivity server`. */
 export async function runServer(values: Values, world: World, { log, signal }: RunContext): Promise<void> {
   const { front, agents, others, identity, times } = values;
   const { terminal, process } = world;

@@ -107,7 +107,6 @@ export const httpsOptions = object({
   })),
 });
 
-/** `postern konnectivity socks5` and `https`. */
 export async function runSidecar(
   values: InferValue<typeof socks5Options> | InferValue<typeof httpsOptions>,
   world: World,

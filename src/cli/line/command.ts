@@ -32,7 +32,6 @@ export interface RunContext extends CommandContext {
 /** A command line to type, and what it does. */
 export type Example = readonly [line: string, does: string];
 
-/** One command of the command line. */
 export interface Command {
   readonly name: string;
   /** A verb phrase for the list of commands: capitalized, at most 60 characters, without a period. */

@@ -8,7 +8,6 @@ import { optionNames } from "../../permissions/mod.ts";
 import type { World } from "../../world/mod.ts";
 import { oneOf, pathValue } from "./options.ts";
 
-/** The values of the global options. */
 export interface Globals {
   /** The path from `--config`; undefined for the default configuration file. */
   readonly config: string | undefined;

@@ -6,7 +6,6 @@ import { parseDuration } from "../../config/mod.ts";
 import { optionNames } from "../../permissions/mod.ts";
 import type { ArgumentParser } from "./command.ts";
 
-/** The format of a command's output. */
 export type OutputFormat = "table" | "json" | "yaml";
 
 /** `--id ID`; undefined when the command line has no `--id`. */
@@ -16,7 +15,6 @@ export function instanceOption(
   return optional(option(optionNames.id, string({ metavar: "ID" }), { description: words(about) }));
 }
 
-/** `-o`, `--output`. */
 export function outputOption<const F extends OutputFormat>(
   formats: readonly F[],
   standard: NoInfer<F>,
@@ -29,7 +27,6 @@ export function outputOption<const F extends OutputFormat>(
   );
 }
 
-/** One of a few words. */
 export function oneOf<const T extends string>(
   values: readonly T[],
   metavar:

@@ -6,7 +6,6 @@ import { defineCommand } from "../line/command.ts";
 import { tellDnsChange } from "./dns_change.ts";
 import { words } from "../line/options.ts";
 
-/** `postern cleanup`. */
 export default defineCommand({
   name: "cleanup",
   summary: "Clean up after a killed instance",

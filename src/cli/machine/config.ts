@@ -8,7 +8,6 @@ import { outputOption, words } from "../line/options.ts";
 import { printableLines } from "../output/printable.ts";
 import { formatValue, printValue } from "../output/print_value.ts";
 
-/** `postern config check|show|schema|init`. */
 export default defineCommand({
   name: "config",
   summary: "Check, print or create the configuration",

@@ -6,7 +6,6 @@ import { parseListenAddress } from "../../config/mod.ts";
 import { defineCommand } from "../line/command.ts";
 import { words } from "../line/options.ts";
 
-/** `postern demo`. */
 export default defineCommand({
   name: "demo",
   summary: "Run a self-contained simulation",

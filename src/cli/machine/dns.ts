@@ -12,7 +12,6 @@ import { instanceOption, oneOf, words } from "../line/options.ts";
 
 const systems: readonly DnsSystem[] = ["systemd-resolved", "macos", "nrpt"];
 
-/** `postern dns`. */
 export default defineCommand({
   name: "dns",
   summary: "Make the system's resolver use postern's DNS server",

@@ -14,7 +14,6 @@ import { printable } from "../output/printable.ts";
 /** The exit code of a check that found a problem. */
 const foundFailure = 7;
 
-/** `postern doctor`. */
 export default defineCommand({
   name: "doctor",
   summary: "Check the configuration, ssh, ports, proxies and clock",

@@ -3,7 +3,6 @@ import { defineCommand } from "../line/command.ts";
 import { outputOption } from "../line/options.ts";
 import { printValue } from "../output/print_value.ts";
 
-/** `postern version`. */
 export default defineCommand({
   name: "version",
   summary: "Print the version",

@@ -1,7 +1,6 @@
 import type { World } from "../../world/mod.ts";
 import { escaped } from "./odd_characters.ts";
 
-/** Formats a value as JSON or YAML. */
 export async function formatValue(value: unknown, format: "json" | "yaml"): Promise<string> {
   if (format === "json") return `${escaped(JSON.stringify(value, null, 2))}\n`;
   // Imports the YAML library through our file: in a bundle, only static imports see the names of a CommonJS package.

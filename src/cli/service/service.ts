@@ -11,7 +11,6 @@ import {
   uninstallOptions,
 } from "./service_actions.ts";
 
-/** `postern service install|uninstall|status`. */
 export default defineCommand({
   name: "service",
   summary: "Install, remove or show the per-user service",

@@ -12,7 +12,6 @@ import { table } from "../output/table.ts";
 
 const yes = option("--yes", { description: words("Skip the confirmation, for scripts.") });
 
-/** The options of `service install`. */
 export const installOptions = object({
   always: option("--always", {
     description: words(
@@ -36,13 +35,10 @@ export const installOptions = object({
   yes,
 });
 
-/** The options of `service uninstall`. */
 export const uninstallOptions = object({ yes });
 
-/** The options of `service status`. */
 export const statusOptions = object({ output: outputOption(["table", "json", "yaml"], "table") });
 
-/** The parsed options of `service install`. */
 export interface InstallValues {
   readonly always: boolean;
   readonly onDemand: boolean;
@@ -52,7 +48,6 @@ export interface InstallValues {
   readonly yes: boolean;
 }
 
-/** `postern service-install`. */
 export async function install(
   values: InstallValues,
   world: World,
@@ -115,7 +110,6 @@ export async function install(
   log.debug("service.installed", { files: plan.files.length });
 }
 
-/** `postern service-uninstall`. */
 export async function uninstall(
   { yes }: { readonly yes: boolean },
   world: World,

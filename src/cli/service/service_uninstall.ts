@@ -1,7 +1,6 @@
 import { defineCommand } from "../line/command.ts";
 import { uninstall, uninstallOptions } from "./service_actions.ts";
 
-/** `postern service-uninstall`. */
 export default defineCommand({
   name: "service-uninstall",
   summary: "Stop the service and remove its files",

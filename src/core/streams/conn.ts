@@ -48,8 +48,8 @@ export interface Transport extends AsyncDisposable {
   readonly name: string;
   dial(target: Target, options: DialOptions): Promise<Conn>;
   /**
-   * Dials without querying another transport. Used by a transport that connects through this one and
-   * that this one queries for names.
+   * Dials without querying another transport for names, because that transport connects through this one and
+   * the two would wait for each other.
    */
   readonly dialUnasked?: (target: Target, options: DialOptions) => Promise<Conn>;
   /** The state of the transport for `status`, in addition to its name. */
@@ -149,7 +149,6 @@ export interface HopStatus {
 /** A client's request to the instance. */
 export interface DialRequest {
   readonly target: Target;
-  /** The client's address. */
   readonly client: string;
   /** The protocol of the listener: `socks5`, `socks4`, `connect`, `http`. */
   readonly protocol: string;
@@ -174,5 +173,5 @@ export interface Dialed {
   finish(outcome: string, error?: unknown): void;
 }
 
-/** How listeners reach targets; the app routes, limits, records and logs each dial. */
+/** How listeners reach targets; the listener's owner routes, limits, records and logs each dial. */
 export type Dial = (request: DialRequest, options: { signal: AbortSignal }) => Promise<Dialed>;

@@ -24,7 +24,7 @@ export async function duplex(conn: Conn, { mayRead }: DuplexOptions = {}): Promi
       );
     },
     write({ buffer, byteOffset, byteLength }: Uint8Array<ArrayBuffer>, _encoding, done) {
-      // Not the node Buffer itself: `slice` of a Buffer returns a view, `slice` of a Uint8Array a copy.
+      // A plain Uint8Array: `slice` of a node Buffer returns a view instead of a copy.
       conn.write(new Uint8Array(buffer, byteOffset, byteLength)).then(
         () => done(),
         (error) => done(asError(error)),
@@ -96,7 +96,6 @@ export class DuplexConn extends StreamedConn implements Conn {
     });
   }
 
-  /** Whether `abort` was called. */
   protected get isAborted(): boolean {
     return this.#isAborted;
   }

@@ -15,7 +15,6 @@ export class HeldBytes {
     return this.#length;
   }
 
-  /** The number of pieces. */
   get pieces(): number {
     return this.#pieces.length;
   }
@@ -60,7 +59,6 @@ export class HeldBytes {
     return count;
   }
 
-  /** Drops all bytes. */
   clear(): void {
     this.#pieces = [];
     this.#length = 0;

@@ -11,7 +11,7 @@ export type Decode<T> = (bytes: Uint8Array<ArrayBuffer>) => { value: T; used: nu
 export interface MessagesOptions {
   /** The maximum size of a message. */
   readonly limit?: number;
-  /** The initial bytes. */
+  /** The first size of the buffer, in bytes. */
   readonly initial?: number;
 }
 
@@ -30,7 +30,7 @@ export class Messages {
   #end = 0;
   #ended = false;
   readonly #smallest: number;
-  /** The buffer size for a flow, once it is known to be one. */
+  /** The buffer size for the read after one that filled the buffer; grows with each such read. */
   #largest: number;
   #wasFilled = false;
   #filling: Promise<boolean> | undefined;
@@ -83,7 +83,7 @@ export class Messages {
   }
 
   async #readMore(): Promise<boolean> {
-    // The peer's end and a full buffer are final: the promise stays.
+    // The peer's end and a full buffer are final, so later calls get the same promise.
     if (this.#ended) return false;
     if (this.#start === this.#end) {
       this.#start = this.#end = 0;

@@ -158,8 +158,8 @@ class Joint {
   }
 
   /**
-   * A side that accepts no more data may have sent a last message before, as a server that rejects an upload:
-   * read it.
+   * Keeps reading from a side that accepts no more data: it may have sent a last message, like a server that
+   * rejects an upload.
    */
   #fail(side: Conn, error: unknown, { isWriting }: { isWriting: boolean }): void {
     const end: RelayEnd = { outcome: side === this.#client ? "client_gone" : "target_gone", error };

@@ -24,7 +24,6 @@ export const dnsRcodes = {
   badVersion: 16,
 } as const;
 
-/** The opcode of a query. */
 export const dnsQueryOpcode = 0;
 
 /** The class "Internet" and the class that matches any. */
@@ -33,7 +32,6 @@ export const dnsClasses = { internet: 1, any: 255 } as const;
 /** The maximum size of a message in bytes. */
 const mostBytes = 0xffff;
 
-/** A question of a message. */
 export interface DnsQuestion {
   readonly name: string;
   readonly type: DnsType;
@@ -46,7 +44,6 @@ export interface Edns {
   readonly size: number;
   readonly version: number;
   readonly wantsDnssec: boolean;
-  /** Raw options. */
   readonly options: Uint8Array<ArrayBuffer>;
 }
 
@@ -98,7 +95,6 @@ export const decodeDnsHeader: Decode<DnsHeader> = decoder((cursor) => {
   return header;
 });
 
-/** Decodes a message. */
 export function decodeDnsMessage(bytes: Uint8Array<ArrayBuffer>): ReturnType<Decode<DnsMessage>> {
   return decoder((cursor) => readMessage(cursor, bytes))(bytes);
 }

@@ -22,12 +22,10 @@ const typeNames = new Map<number, DnsType>(
   Object.entries(dnsTypeCodes).map(([name, code]) => [code, name as DnsType]),
 );
 
-/** The type with this number. */
 export function typeOf(code: number): DnsType {
   return typeNames.get(code) ?? code;
 }
 
-/** The number of a type. */
 export function dnsTypeCode(type: DnsType): number {
   return typeof type === "number" ? type : dnsTypeCodes[type];
 }
@@ -40,7 +38,6 @@ interface Owned {
   readonly class?: number;
 }
 
-/** The data of a record, by type. */
 export type DnsData =
   | { readonly type: "A" | "AAAA"; readonly address: string }
   | { readonly type: "NS" | "CNAME" | "PTR"; readonly target: string }
@@ -64,7 +61,6 @@ export type DnsData =
   }
   | { readonly type: number; readonly data: Uint8Array<ArrayBuffer> };
 
-/** One record. */
 export type DnsRecord = Owned & DnsData;
 
 /** Decodes `length` bytes of record data. */

@@ -109,7 +109,7 @@ export class BundleTargets implements AsyncDisposable {
       ...place,
       type: "apply",
       manager: fieldManager,
-      // The code above checked the owner of exactly this version.
+      // Safe: the code above has checked the owner of exactly this version.
       force: true,
       body: { metadata, data: { [bundleKey]: wanted.text } },
     }, { signal });

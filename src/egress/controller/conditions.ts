@@ -1,6 +1,5 @@
 import { isMapping } from "../../config/mod.ts";
 
-/** A Kubernetes condition. */
 export interface Condition {
   readonly type: string;
   readonly status: "True" | "False";

@@ -41,7 +41,7 @@ export interface ProxyReconcilerParts {
   readonly settings: AutomaticSettings;
   readonly system: readonly CaCertificate[];
   readonly takesOver: boolean;
-  /** Called after every reconciliation with the accepted values, changed or not. */
+  /** Called when a reconciliation ends with a verdict; gets the accepted values, changed or not. */
   readonly onAccepted: (accepted: Accepted) => Promise<void>;
 }
 

@@ -62,7 +62,6 @@ export class WorkQueue implements AsyncDisposable {
     this.add(key);
   }
 
-  /** Removes a key from the queue. */
   remove(key: string): void {
     this.#ready.delete(key);
     this.#again.delete(key);

@@ -40,7 +40,6 @@ export class WorkloadTargets implements AsyncDisposable {
     });
   }
 
-  /** Receives the watch of one kind. */
   sinkOf(kind: ObjectKind): WatchSink {
     return {
       put: (object, meta) => this.#put(kind, object, meta),

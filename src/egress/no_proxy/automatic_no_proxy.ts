@@ -26,7 +26,7 @@ export interface AutomaticNoProxy {
   readonly warnings: readonly string[];
 }
 
-/** The automatic list of a platform (table P), sorted by bytes, or a problem for every missing fact. */
+/** The automatic list of a platform, sorted by bytes, or a problem for every missing fact. */
 export function automaticNoProxy(facts: PlatformFacts, settings: AutomaticSettings = {}): AutomaticNoProxy {
   const { infrastructure, network, install } = facts;
   const problems: string[] = [];

@@ -6,7 +6,7 @@ import type { SpecProblem, SpecReason, SpecReport } from "../proxy_spec.ts";
 /** The maximum number of items reported for one list: one mistake often repeats thousands of times. */
 const mostTold = 20;
 
-/** Checks a no-proxy list (table N) and reports every invalid item and every misleading one. */
+/** Checks a no-proxy list and reports every invalid item and every misleading one. */
 export function checkNoProxy(
   noProxy: string,
   { refusesSpaces = false }: { readonly refusesSpaces?: boolean } = {},

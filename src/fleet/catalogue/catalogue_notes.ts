@@ -5,7 +5,6 @@ import { catalogueNotes, catalogueRules } from "../../routing/mod.ts";
 /** A catalogue's name, with its settings if the configuration contains it. */
 export type NamedCatalogue = Pick<CatalogueSettings, "name"> & Partial<CatalogueSettings>;
 
-/** The routes of a catalogue, with its settings. */
 export interface RoutedCatalogue {
   readonly routes: readonly CatalogueRoute[];
   readonly settings: NamedCatalogue;

@@ -54,10 +54,9 @@ export interface UpdatedCatalogue {
   readonly notes: readonly string[];
 }
 
-/** The result of an update. */
 export interface UpdateReport {
   readonly catalogues: readonly CatalogueUpdate[];
-  /** Conflicts between the facts of different clusters. */
+  /** Conflicts between the facts of different clusters, and the error of an unreadable store. */
   readonly notes: readonly string[];
   readonly instances: readonly InstanceReload[];
 }
@@ -243,8 +242,8 @@ async function storedBefore(
 }
 
 /**
- * Refuses an empty list. A wrong tenant or a lost right also returns an empty list, which would remove the
- * routes to every cluster; so the user must confirm it.
+ * Refuses an empty list that would replace clusters: a wrong tenant or a lost right also returns one. The
+ * user must confirm it.
  */
 function demandClusters(
   { catalogue, ignored, warnings: [first] }: Imported,

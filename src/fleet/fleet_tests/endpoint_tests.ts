@@ -5,7 +5,6 @@ import { errorInfo } from "../../control/mod.ts";
 import { elapsed, type EndpointTest } from "./tested_fleet.ts";
 
 export interface EndpointTestOptions {
-  /** Connects to the endpoint. */
   readonly dial: Dialer;
   /** Timeout of the request, in ms. */
   readonly limit: number;

@@ -28,7 +28,6 @@ export type EndpointTest =
     | { readonly outcome: "failed"; readonly url: string; readonly ms: number; readonly error: ErrorInfo }
   );
 
-/** The result of one test. */
 export type FleetTest = JumpHostTest | EndpointTest;
 
 /** The number of tests by outcome. */
@@ -38,7 +37,6 @@ export interface TestCounts {
   readonly skipped: number;
 }
 
-/** Counts tests by outcome. */
 export function countsOf(tests: readonly FleetTest[]): TestCounts {
   const counts = { ok: 0, failed: 0, skipped: 0 };
   for (const { outcome } of tests) counts[outcome]++;

@@ -69,5 +69,5 @@ export class WakeWatch implements Disposable {
 }
 
 const interval = 2000;
-/** A smaller difference is a clock correction, not a sleep. */
+/** A smaller difference, in ms, is a clock correction, not a sleep. */
 const leastSleep = 5000;

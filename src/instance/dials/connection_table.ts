@@ -199,7 +199,6 @@ export class ConnectionRecord implements Dialed {
     return this;
   }
 
-  /** Resolves when the connection ends. */
   get ended(): Promise<void> {
     return this.#isFinished
       ? Promise.resolve()

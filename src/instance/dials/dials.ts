@@ -31,7 +31,6 @@ export class Dials implements Disposable {
     this.#deadlines[Symbol.dispose]();
   }
 
-  /** The state of a transport for `postern status`. */
   state(built: BuiltTransport): TransportState {
     return this.#counts.state(built);
   }

@@ -64,7 +64,7 @@ export class DnsHelper implements AsyncDisposable {
     await this.#close(fakes);
   }
 
-  /** Closes addresses that will not be used. Their file belongs to the addresses in use. */
+  /** Closes prepared addresses that will not be used, and gives their file back to the addresses in use. */
   async #close(fakes: FakeAddresses | undefined): Promise<void> {
     if (!fakes || fakes === this.#fakes) return;
     await fakes[Symbol.asyncDispose]();

@@ -73,7 +73,7 @@ export class DnsNames implements DnsAnswers {
     return { kind: "records", zone: zone ?? name, records, additionals };
   }
 
-  /** Stub resolvers expect the whole alias chain; they look up foreign names elsewhere. */
+  /** Stub resolvers expect the whole alias chain; they look up names outside the instance elsewhere. */
   async #followed(
     alias: string,
     type: DnsAsked["type"],

@@ -6,12 +6,14 @@ import { checkedId } from "../../instances/mod.ts";
 
 /** The maximum number of names; the least recently used names are dropped first. */
 const mostNames = 65_536;
-/** Minimum time in ms for which a name keeps its address: clients cache answers beyond their TTL. */
+/**
+ * Minimum time in ms for which a name keeps its address after its last use: clients cache answers beyond
+ * their TTL.
+ */
 const keptFor = 600_000;
 /** Maximum number of lines before the file is rewritten. */
 const mostLines = 3 * mostNames;
 
-/** The file with the fake addresses of an instance. */
 export function fakeAddressFile({ places }: World, id: string): string {
   return `${places.state}/dns/${checkedId(id)}.addresses`;
 }

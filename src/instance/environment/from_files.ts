@@ -80,7 +80,6 @@ export async function explainFromFiles(
   return await explainMeant(transports, meaning, { dial, signal });
 }
 
-/** The PAC file of an instance with this configuration. */
 export async function pacFromFiles(
   world: World,
   source: ConfigSource,

@@ -29,7 +29,6 @@ export interface ProxyEnvironmentOptions {
 
 const clients: readonly Client[] = ["go", "curl", "java", "python"];
 
-/** The proxy settings for a program. */
 export function proxyEnvironment(
   { router, config }: Plan,
   { address, kind, user }: EnvironmentListener,

@@ -84,7 +84,7 @@ export class ListenerSet implements AsyncDisposable {
   #bound: readonly Bound[] = [];
   /** The dependencies of each socket's client handlers. */
   readonly #live = new Map<Listening, LiveDeps>();
-  /** By user list, so that a reload keeps the count of wrong passwords. */
+  /** Keyed by user list, so that a reload keeps the count of wrong passwords. */
   #authenticators: ReadonlyMap<string, Authenticator> = new Map();
   #isClosed = false;
   /** The files of bound unix sockets, to remove when the instance stops. */

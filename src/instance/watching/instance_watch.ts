@@ -58,7 +58,6 @@ export class InstanceWatch implements Disposable {
     this.#moved = { at: 0, up: 0, down: 0 };
   }
 
-  /** The number of current watchers. */
   get watchers(): number {
     return this.#watchers;
   }
@@ -68,7 +67,6 @@ export class InstanceWatch implements Disposable {
     return this.#watchers < mostWatchers && !this.#isOver ? this.#tell() : undefined;
   }
 
-  /** Ends all watches. */
   [Symbol.dispose](): void {
     this.#isOver = true;
     this.#timer?.[Symbol.dispose]();

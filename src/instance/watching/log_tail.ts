@@ -10,7 +10,7 @@ import type { LoggedLine } from "../../control/mod.ts";
 
 /** The number of lines to keep. */
 const mostLines = 300;
-/** The maximum length of a line. */
+/** The maximum length of a line, in characters. */
 const longest = 4000;
 
 interface Kept {

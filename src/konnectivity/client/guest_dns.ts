@@ -16,7 +16,6 @@ import { firstConnected } from "../../http/mod.ts";
 
 export interface GuestDnsParts {
   readonly clock: Clock;
-  /** The addresses of the DNS server. */
   readonly servers: (options: { readonly signal: AbortSignal }) => Promise<readonly string[]>;
   /** Dials through the tunnel. */
   readonly dial: Dialer;

@@ -12,7 +12,6 @@ interface Texts {
   readonly key?: string;
 }
 
-/** The dependencies of a `FrontendReach`. */
 export interface ReachDeps {
   readonly network: Network;
   readonly dialer: Dialer;

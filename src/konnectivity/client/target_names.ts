@@ -33,9 +33,10 @@ export interface TargetNamesParts {
 }
 
 /**
- * Resolves names for targets of a Konnectivity server, in the order of HyperShift's proxies. Cloud APIs are
- * dialed from this machine. A Service name resolves to the Service's addresses. The cluster's DNS resolves
- * other names, or this machine's resolver when the cluster's DNS fails.
+ * Resolves names for targets of a Konnectivity server, in the order of HyperShift's proxies. With
+ * `cloudDirect`, cloud APIs are dialed from this machine. A Service name resolves to the Service's addresses.
+ * With `guestDNS`, the cluster's DNS resolves other names; if that fails and `managementDNS` is set, this
+ * machine resolves and dials them. Without `guestDNS`, `otherwise` decides.
  */
 export class TargetNames implements Disposable {
   readonly #settings: NamesSettings;

@@ -30,10 +30,7 @@ export interface AgentOptions {
   readonly identifiers: string;
   /** Reads its token, once per connection. */
   readonly token?: () => Promise<string>;
-  /**
-   * Returns the current number of servers; `told` is the number that the servers report; without this
-   * function, it applies.
-   */
+  /** Returns the current number of servers from `told`, the number that servers report (default: `told`). */
   readonly count?: (told: number) => number;
   /** Never stops looking for more servers. */
   readonly looksForever?: boolean;
@@ -49,7 +46,6 @@ export interface AgentOptions {
   readonly random: () => number;
 }
 
-/** A connection to one server. */
 interface ServerLink {
   readonly serverId: string;
   readonly answerer: PacketAnswerer;

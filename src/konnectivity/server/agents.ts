@@ -6,7 +6,6 @@ import type { AgentIdentifiers } from "./agent_identifiers.ts";
 /** How to choose an agent: any agent, the one that names the target's host, or a default route. */
 export type AgentStrategy = "default" | "destHost" | "defaultRoute";
 
-/** A connected agent. */
 export interface AgentLink {
   readonly id: string;
   readonly identifiers: AgentIdentifiers;
@@ -89,8 +88,8 @@ export class Agents {
   }
 
   /**
-   * The agents for a host, best first. Draining agents come last, after connections that their agent has
-   * replaced: the agent may close the new connection if it meets this server again.
+   * The agents for a host, best first: the newest connection of each agent, then replaced connections,
+   * because the agent may close the newer one as a duplicate. Draining agents come last.
    */
   candidates(host: string): AgentLink[] {
     for (const strategy of this.#options.strategies) {

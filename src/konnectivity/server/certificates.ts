@@ -39,7 +39,7 @@ export interface Issued extends CertificateFacts {
 
 const curve = { name: "ECDSA", namedCurve: "P-256" };
 const signing = { name: "ECDSA", hash: "SHA-256" };
-/** Allows for clock differences. */
+/** How much earlier than `span.from` a certificate becomes valid, in ms: clocks differ. */
 const early = 5 * 60 * 1000;
 
 export async function makeAuthority(commonName: string, span: Span): Promise<Authority> {

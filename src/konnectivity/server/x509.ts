@@ -24,7 +24,6 @@ export interface CertificateFields {
   readonly issuerKeyId: Bytes;
 }
 
-/** The facts read from a certificate. */
 export interface CertificateFacts {
   /** Its subject in DER. */
   readonly subject: Bytes;
@@ -161,7 +160,6 @@ function nameIn({ tag, content }: DerValue): string[] {
   return isAddress ? [formatIp(content)] : [];
 }
 
-/** Returns the values of an extension. */
 function extensionIn(extensions: readonly DerValue[], id: string): DerValue[] | undefined {
   const wanted = der.objectId(id).join();
   for (const { content } of extensions) {

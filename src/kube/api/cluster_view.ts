@@ -129,7 +129,7 @@ export interface WatchStatus {
   readonly since: string;
   readonly objects: number;
   readonly resourceVersion?: string;
-  /** How often the watch restarted with a list. */
+  /** How many times the watch restarted with a list. */
   readonly relists: number;
   readonly lastError?: string;
 }

@@ -163,7 +163,6 @@ export class EntryReader {
     throw this.broken(`${key} is not a list of strings`);
   }
 
-  /** The value of a named extension. */
   extension(name: string): unknown {
     const list = this.value("extensions");
     if (!Array.isArray(list)) return undefined;

@@ -9,7 +9,6 @@ import type {
   SliceRecord,
 } from "./cluster_view.ts";
 
-/** The name, namespace and version of an object. */
 export interface ObjectMeta {
   readonly namespace: string;
   readonly name: string;

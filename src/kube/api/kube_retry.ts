@@ -1,6 +1,6 @@
 import { backoff } from "../../core/mod.ts";
 
-/** How often a request is retried after a server error, and the longest delay of each retry, in ms. */
+/** How many times a request is retried after a server error; the longest and the first delay, in ms. */
 const mostAttempts = 3;
 const longestDelay = 10_000;
 const firstDelay = 250;

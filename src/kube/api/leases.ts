@@ -20,7 +20,7 @@ export interface LeaseFields {
   readonly seconds: number;
   readonly acquired: Date | undefined;
   readonly renewed: Date | undefined;
-  /** How often the holder changed. */
+  /** How many times the holder changed. */
   readonly transitions: number;
   readonly labels: Readonly<Record<string, string>>;
 }

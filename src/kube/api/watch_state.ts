@@ -71,7 +71,6 @@ export class WatchState {
     return undefined;
   }
 
-  /** Applies one watch event. */
   event(value: unknown): WatchStep {
     const { type, object } = isMapping(value) ? value : {};
     if (type === "ERROR") return refused(object);

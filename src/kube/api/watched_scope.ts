@@ -14,7 +14,8 @@ export class WatchedScope implements AsyncDisposable {
   /** When its first list failed, by the clock; this scope is then unusable. */
   failedAt: number | undefined;
   /**
-   * Whether that failure was a sign-in, which waits for a user. A repeated request costs the server nothing.
+   * Whether that failure was a sign-in, which waits for a user. A retry then sends no request, so it needs no
+   * pause.
    */
   hasFailedSignIn = false;
   readonly #parts: WatchParts;

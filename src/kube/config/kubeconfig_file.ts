@@ -50,7 +50,7 @@ export interface MergeKubeconfigOptions extends KubeconfigFileOptions {
   readonly signal: AbortSignal;
 }
 
-/** How often to add the entries again if another program removed them. */
+/** How many times to add the entries again if another program removed them. */
 const mostRounds = 5;
 /** How long kubectl may take between reading a file and locking it, in ms. */
 const settling = 150;

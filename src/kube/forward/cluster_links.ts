@@ -36,7 +36,6 @@ export class ClusterLinks {
     return new ClusterLinks(settings, deps, await loadKubernetes());
   }
 
-  /** Reads the current kubeconfigs. */
   read(): Promise<KubeConfig> {
     return this.#kubernetes.readKubeConfig(this.#deps.files, this.#settings.kubeconfigs);
   }

@@ -9,7 +9,6 @@ import type { ClusterLinks } from "./cluster_links.ts";
 export interface ClusterSetOptions {
   readonly settings: KubernetesSettings;
   readonly clock: Clock;
-  /** The current kubeconfig. */
   readonly config: KubeConfig;
   readonly links: Pick<ClusterLinks, "make">;
 }
@@ -135,7 +134,7 @@ export class ClusterSet implements AsyncDisposable {
   }
 }
 
-/** In ms. */
+/** How often to check the retired links, in ms. */
 const sweepEvery = 10_000;
 
 /** A context as text for comparison; an invalid context becomes its error message. */

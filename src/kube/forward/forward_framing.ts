@@ -14,7 +14,6 @@ export interface ForwardFraming {
   readonly farewell: Uint8Array<ArrayBuffer> | undefined;
 }
 
-/** Plain SPDY. */
 export const plainFraming: ForwardFraming = { receive: (bytes) => [bytes], farewell: undefined };
 
 /** SPDY inside WebSocket messages, split at any byte. */

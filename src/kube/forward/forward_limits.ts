@@ -29,7 +29,6 @@ export function pulseTimes({ quiet, patience, keepalive }: ForwardLimits): Pulse
   return { quiet, patience, keepalive, stall: quiet, repeats: Infinity };
 }
 
-/** The default limits. */
 export const usualForwardLimits: ForwardLimits = {
   quiet: 3_000,
   patience: 12_000,

@@ -10,7 +10,6 @@ import { ForwardOutput } from "./forward_output.ts";
 import { ForwardPair } from "./forward_pair.ts";
 import { ForwardStream } from "./forward_stream.ts";
 
-/** The events of a session. */
 export interface SessionHandlers {
   /** Called when a stream ends, and when the session becomes full or free. */
   readonly onChange: () => void;

@@ -14,7 +14,6 @@ export class ServiceTable {
     return this.#services.get(namespace)?.get(name);
   }
 
-  /** The Services of one namespace or of all. */
   *services(namespace?: string): Iterable<ServiceRecord> {
     const some = namespace === undefined ? this.#services.values() : [this.#services.get(namespace)];
     for (const services of some) if (services) yield* services.values();

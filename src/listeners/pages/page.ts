@@ -31,12 +31,10 @@ export type WholePage = PageResponse & { readonly body: string | Uint8Array };
 /** Answers requests for pages. The caller turns an error into a response. */
 export type Pages = (request: PageRequest, options: { signal: AbortSignal }) => Promise<PageResponse>;
 
-/** A short text. */
 export function textPage(text: string, status = 200): WholePage {
   return { status, fields: [["Content-Type", "text/plain; charset=utf-8"]], body: `${text}\n` };
 }
 
-/** A JSON value. */
 export function jsonPage(value: unknown, status = 200): WholePage {
   return { status, fields: [["Content-Type", "application/json"]], body: `${JSON.stringify(value)}\n` };
 }
@@ -49,7 +47,6 @@ export function errorPage(error: unknown): WholePage {
   return { ...page, fields: [...page.fields, ["Postern-Error", sentence]] };
 }
 
-/** An error as JSON. */
 export function errorJson(error: unknown): WholePage {
   return jsonPage(errorInfo(error), answerStatus(error));
 }

@@ -12,7 +12,7 @@ export type PageNeed = "anyone" | "local" | "token" | "metrics";
 /**
  * Returns the refusal of a request, or undefined if access is allowed. A website can make a local browser
  * send requests to us. With a name that resolves to us (DNS rebinding), Host is not a loopback name. From a
- * script or form, the browser reports a foreign origin.
+ * script or form, the browser reports another origin.
  */
 export async function refusal(
   request: PageRequest,

@@ -10,7 +10,10 @@ import type {
   WatchUpdate,
 } from "../../control/mod.ts";
 
-/** The data and actions of a running instance for the pages and the control socket; the app implements it. */
+/**
+ * The data and actions of a running instance for the pages and the control socket; the instance implements
+ * it.
+ */
 export interface PageSource {
   /** The token for everything beyond the locked page. New at every start. */
   readonly token: string;

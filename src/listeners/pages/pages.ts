@@ -15,7 +15,7 @@ export function createPages(source: PageSource): Pages {
   const routes = pageRoutes(source);
   return async (request, { signal }) => {
     const found = findRoute(routes, request.path);
-    // An unknown path needs the same access as a known one, so a foreign page cannot tell them apart.
+    // An unknown path needs the same access as a known one, so a website cannot tell them apart.
     const refused = await refusal(request, found?.route.need ?? "local", source);
     if (refused) return secured(refused);
     if (!found) return secured(textPage("Not found", 404));

@@ -61,8 +61,8 @@ export class ClusterTables implements AsyncDisposable {
   }
 
   /**
-   * Follows the clusters of these rules instead of the previous ones, and gives the router what is known of
-   * them. With `guards`, the clusters' targets take no other route.
+   * Follows the clusters of these rules instead of the previous ones, and gives the router the known facts
+   * about them. With `guards`, the clusters' targets take no other route.
    */
   follow(
     router: Router,
@@ -196,8 +196,8 @@ export class ClusterTables implements AsyncDisposable {
   }
 
   /**
-   * A request that only one cluster can answer may retry a failed sign-in and open a window; nothing else
-   * may.
+   * Only a request that one cluster alone can answer may retry a failed sign-in, which may open a browser
+   * window.
    */
   #allowSignIn({ held }: Route): void {
     for (const { transport, isSure } of held?.owners ?? []) {
@@ -237,7 +237,7 @@ export class ClusterTables implements AsyncDisposable {
     return isOpen && this.#guards && this.#followed.some(({ tables }) => !tables.isRecalled);
   }
 
-  /** Whether unknown facts could change the route of a target that has a rule. */
+  /** Whether unknown facts could change the route of a target that is not held back. */
   #mayChange({ host }: Target, { rule, transport }: Route): boolean {
     if (!this.#followed.some((one) => !isSettled(one) && one.name !== transport)) return false;
     if (!isShort(host) && parseIp(host) === undefined) return false;

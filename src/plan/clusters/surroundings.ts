@@ -76,7 +76,6 @@ function unreadable(error: unknown): undefined {
   return undefined;
 }
 
-/** Returns the names in a hosts file. */
 function hostNames(text: string): string[] {
   return text.split("\n").flatMap((line) => {
     const [address = "", ...names] = line.replace(/#.*$/, "").trim().split(/\s+/);

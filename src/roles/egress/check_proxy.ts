@@ -65,7 +65,7 @@ export async function checkProxy(
     ...report.warnings.map((warning) => checked(warning, material)),
     ...ca.warnings,
     ...found(list?.warnings),
-    // Without a list there is nothing to call incomplete.
+    // Without a list, do not report that the list is incomplete.
     ...found(list && gaps.list !== undefined ? [`the no-proxy list is incomplete: ${gaps.list}`] : []),
   ];
   const isSound = problems.length === 0;

@@ -15,7 +15,6 @@ import { listenAnywhere } from "../../instance/mod.ts";
 import { gauge } from "../konnectivity/tunnel_record.ts";
 import { straightProbe } from "./straight_probe.ts";
 
-/** The settings of an egress controller. */
 export interface EgressControllerSettings {
   /** A kubeconfig; undefined in a pod, which uses its own cluster. */
   readonly kubeconfig: string | undefined;

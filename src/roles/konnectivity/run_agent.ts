@@ -13,7 +13,6 @@ import { readTls, type TlsFiles } from "./tls_files.ts";
 import { gauge, TunnelRecord } from "./tunnel_record.ts";
 import { type ClusterProxyChoice, serverTransport } from "./server_transport.ts";
 
-/** The settings of a Konnectivity agent. */
 export interface KonnectivityAgentSettings {
   /** The agent port of the server or of a load balancer. */
   readonly server: Target;

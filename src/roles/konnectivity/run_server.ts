@@ -14,7 +14,6 @@ import { openServerCluster, type ServerClusterSettings } from "./server_cluster.
 import { ServerMetrics, serverPrefix } from "./server_metrics.ts";
 import { type TlsFiles, WatchedTls } from "./tls_files.ts";
 
-/** The settings of a Konnectivity server. */
 export interface KonnectivityServerSettings {
   readonly mode: "grpc" | "http-connect";
   readonly id: string;

@@ -6,7 +6,6 @@ export interface ServerLeaseOptions {
   readonly leases: Leases;
   readonly clock: Clock;
   readonly log: Log;
-  /** The id of this server. */
   readonly serverId: string;
   /** The labels by which agents find servers' Leases. */
   readonly labels: Readonly<Record<string, string>>;

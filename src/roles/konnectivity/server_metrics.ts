@@ -13,7 +13,6 @@ export interface ServerMetricsOptions {
   readonly agents: Agents;
   readonly strategies: readonly AgentStrategy[];
   readonly mode: "grpc" | "http-connect";
-  /** Additional metrics. */
   readonly more: () => Metric[];
 }
 

@@ -1,11 +1,11 @@
 import type { Clock } from "../../core/mod.ts";
 import { fileError } from "./file_error.ts";
 
-/** How long to wait for quiet before a report: an editor's save causes many events. */
+/** How long a directory must stay quiet before a report, in ms: an editor's save causes many events. */
 const quiet = 200;
-/** How long constant changes may delay a report. */
+/** How long constant changes may delay a report, in ms. */
 const longest = 2000;
-/** How often to look for a missing directory. */
+/** How often to look for a missing directory, in ms. */
 const searchEvery = 1000;
 
 /**

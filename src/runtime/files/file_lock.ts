@@ -2,7 +2,7 @@ import type { Clock } from "../../core/mod.ts";
 import { fileError } from "./file_error.ts";
 import { checkOwned } from "./ownership.ts";
 
-/** Timeout of `lock` on runtimes without `tryLock` (Deno 2.6); afterwards the lock counts as held. */
+/** Timeout of `lock`, in ms, on runtimes without `tryLock` (Deno 2.6); afterwards the lock counts as held. */
 const patience = 250;
 
 export interface LockOptions {

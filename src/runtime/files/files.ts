@@ -8,7 +8,7 @@ import { checkOwned } from "./ownership.ts";
 import { privateDirectory } from "./private_directory.ts";
 import { writeAll } from "../network/write_all.ts";
 
-/** The default maximum size of a file. */
+/** The default maximum size of a file, in bytes. */
 const defaultLimit = 64 * 1024 * 1024;
 
 /** Provides access to the machine's files. */

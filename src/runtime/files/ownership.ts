@@ -12,7 +12,7 @@ export interface Flaw {
 
 /**
  * Whether `path` exists. Throws unless it is a file of this kind that only we control: not a link, owned by
- * our user and closed to others. No other user may be able to change a directory above it; directories
+ * our user and closed to others. For a directory, no other user may be able to change one above it; directories
  * that we cannot inspect are not checked.
  */
 export function checkOwned(path: string, kind: OwnedKind): boolean {

@@ -25,7 +25,7 @@ export class SpareDescriptors {
     this.#isSpent = false;
   }
 
-  /** Gives one up; false when none is left. */
+  /** Releases one; false when none is left. */
   spend(): boolean {
     const file = this.#files.pop();
     if (!file) return false;

@@ -6,10 +6,10 @@ export function variable(name: string): string | undefined {
 let isCopied = false;
 let read = (name: string): string | undefined => Deno.env.get(name);
 
-/** Copies these variables, or all, so that the permission to read the environment can be given up. */
+/** Copies these variables, or all, so that the permission to read the environment can be dropped. */
 export function copyEnvironment(names: "any" | readonly string[]): void {
   const isOpen = Deno.permissions.querySync({ name: "env" }).state === "granted";
-  // Started manually with a list of names: the configuration's variables are not known yet.
+  // Deno was started with a list of names, which need not include the variables of the configuration.
   if (names === "any" && !isOpen) return;
   const key = (name: string) => Deno.build.os === "windows" ? name.toUpperCase() : name;
   // Without a prototype, so that no package can observe lookups.
@@ -31,8 +31,8 @@ function named(names: readonly string[]): [string, string][] {
 }
 
 /**
- * Gives up the permission to read the environment after the copy, so that packages loaded later cannot read
- * it. Programs that postern starts still inherit the environment from the system.
+ * Drops the permission to read the environment after the copy, so that packages loaded later cannot read it.
+ * Programs that postern starts still inherit the environment from the system.
  */
 export function hideEnvironment(): void {
   if (!isCopied) return;

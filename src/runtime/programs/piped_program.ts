@@ -5,9 +5,9 @@ import { ProgramEnd } from "./program_end.ts";
 import { socketError } from "../network/socket_error.ts";
 import { spawnProgram } from "./spawn_program.ts";
 
-/** How much of a program's stderr to keep: the last lines explain why it ended. */
+/** How much of a program's stderr to keep, in characters: the last lines explain why it ended. */
 const tailLimit = 8 * 1024;
-/** How long to read stderr after the program's end: a grandchild may keep it open forever. */
+/** How long to read stderr after the program's end, in ms: a grandchild may keep it open forever. */
 const lastWords = 200;
 
 /**

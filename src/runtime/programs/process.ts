@@ -19,7 +19,7 @@ export interface ProcessOptions {
   readonly main: string;
   /** The permissions with which postern restarts itself from source. */
   readonly flags: readonly string[];
-  /** The permissions that can be given up later. */
+  /** The permissions that can be dropped later. */
   readonly rights?: Rights;
 }
 

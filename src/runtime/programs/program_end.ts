@@ -1,6 +1,6 @@
 import type { Clock } from "../../core/mod.ts";
 
-/** How long to wait for a program after SIGTERM before killing it. */
+/** How long to wait for a program after SIGTERM before killing it, in ms. */
 const killAfter = 2000;
 
 /** Terminates a program when the signal aborts, and kills it if it does not end in time. */

@@ -1,7 +1,6 @@
 import { PosternError } from "../../words/mod.ts";
 import { fileError } from "../files/file_error.ts";
 
-/** Options for starting a program. */
 export interface SpawnOptions extends Pick<Deno.CommandOptions, "stdin" | "stdout" | "stderr" | "detached"> {
   /** Added to our own environment. */
   readonly env?: Record<string, string> | undefined;

@@ -3,9 +3,10 @@ import { asError, bufferSizes, type Conn, giveBuffer, takeAtMost } from "../../c
 
 /**
  * Wraps a connection as the Duplex for node's TLS. Deno's TLS ignores the speed of the stream below. It
- * reports bytes as written that it has only encrypted. It ends the stream after both ends, although bytes are
- * still being sent, and it loses bytes when paused. So this class waits for room before it reads, reports
- * when bytes are written, and writes all of them before it ends, unless the connection is dropped.
+ * reports bytes as written that it has only encrypted. It ends the stream after both directions have ended,
+ * although bytes are still being sent, and it loses bytes when paused. So this class waits for room before it
+ * reads, reports when bytes are written, and writes all of them before it ends, unless the connection is
+ * dropped.
  */
 export class BelowTls {
   readonly stream: Duplex;
@@ -40,7 +41,7 @@ export class BelowTls {
         read().then((bytes) => this.push(bytes), (error) => this.destroy(asError(error)));
       },
       write: ({ buffer, byteOffset, byteLength }: Uint8Array<ArrayBuffer>, _encoding, done) => {
-        // Not the node Buffer itself: `slice` of a Buffer returns a view, `slice` of a Uint8Array a copy.
+        // A plain Uint8Array: `slice` of a node Buffer returns a view instead of a copy.
         this.#written = conn.write(new Uint8Array(buffer, byteOffset, byteLength));
         this.#written.then(() => done(), (error) => done(asError(error)));
       },

@@ -6,7 +6,7 @@ import { FlowingConn } from "../network/flowing_conn.ts";
 export interface TlsConnParts {
   readonly socket: TLSSocket;
   readonly below: BelowTls;
-  /** The connection below `below`. */
+  /** The connection that `below` wraps. */
   readonly conn: Conn;
   /** Translates the stream's errors into ours. */
   readonly failure: (error: unknown) => unknown;

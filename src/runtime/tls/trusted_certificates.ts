@@ -35,10 +35,7 @@ function linuxStore(): readonly string[] {
   return [];
 }
 
-/**
- * Reads the platform's store. Deno 2.9 requires the whole of `--allow-sys` for it; without that, Deno's
- * certificates must do.
- */
+/** Reads the platform's store; empty without the whole of `--allow-sys`, which Deno 2.9 requires for it. */
 async function platformStore(): Promise<readonly string[]> {
   const tls: { getCACertificates?: (store: "system") => string[] } = await import("node:tls");
   try {

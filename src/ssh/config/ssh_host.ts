@@ -7,8 +7,8 @@ export interface SshHost {
   readonly user: string;
   /**
    * The jump hosts from ProxyJump, or from `ssh -W` as ProxyCommand, nearest first; empty for a direct
-   * connection. The first one uses its own configuration; ssh reaches each of the others through its
-   * predecessor.
+   * connection. The first one uses its own configuration; ssh reaches each of the others through the one
+   * before it.
    */
   readonly jumps: readonly JumpSpec[];
   /** Any other command; its stdio is the connection. Tokens are expanded. */

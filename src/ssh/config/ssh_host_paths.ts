@@ -19,7 +19,6 @@ export function expandedSshPaths(
     .flatMap((value) => expandedPath(value, given, context) ?? []);
 }
 
-/** The agent's socket; undefined without an agent. */
 export function sshAgentSocket(
   given: GivenSshOption | undefined,
   context: SshPathContext & { readonly tokens: SshTokens },

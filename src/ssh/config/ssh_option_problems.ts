@@ -11,8 +11,8 @@ export function addOptionProblems({ settings, problems }: SshConfigEvaluation, r
     const { name } = option;
     const add = (severity: "blocking" | "note" | "harmless", message: string) =>
       problems.add(severity, given, { option: name, message });
-    if (option.class === "honoured") {
-      const special = honouredProblem(given, route);
+    if (option.class === "supported") {
+      const special = supportedProblem(given, route);
       if (special !== undefined) add(special.severity, special.message);
     } else if (option.unless?.includes(values[0]?.toLowerCase() ?? "")) continue;
     else if (option.class === "harmless") {
@@ -29,7 +29,7 @@ export function addOptionProblems({ settings, problems }: SshConfigEvaluation, r
   }
 }
 
-function honouredProblem(
+function supportedProblem(
   { option, values }: GivenSshOption,
   route: SshRoute,
 ): { readonly severity: "blocking" | "note"; readonly message: string } | undefined {

@@ -62,10 +62,8 @@ const section = record({
   ),
 }, { describe: "a mapping with config, agent, keepalive, deadAfter, connectTimeout, hosts" });
 
-/** The section `ssh`. */
 export type SshSection = Infer<typeof section>;
 
-/** The schema of the section `ssh`. */
 export const sshSection: Schema<SshSection> = section;
 
 /** The settings without such a section. */

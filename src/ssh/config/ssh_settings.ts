@@ -3,7 +3,6 @@ import type { SshOption } from "./language/ssh_config_options.ts";
 import { parseSshJumps } from "./language/ssh_config_jump.ts";
 import type { SshConfigProblem } from "./ssh_host.ts";
 
-/** A file and line. */
 export interface SshConfigPlace {
   readonly file: string;
   readonly line: number;

@@ -1,7 +1,6 @@
 import { PosternError } from "../../words/mod.ts";
 import type { JumpSpec, SshConfigProblem, SshHost } from "../config/ssh_host.ts";
 
-/** Reads the ssh configuration of a host. */
 export type ReadSshHost = (
   alias: string,
   asked: { readonly user?: string; readonly port?: number },

@@ -47,7 +47,7 @@ export type SshHopStatus = HopStatus;
 
 /**
  * One ssh host. It connects on first use, and reconnects when a session in use dies. Concurrent dials share
- * one connection attempt. When the first session is silent or full, the hop adds a second one.
+ * one connection attempt. When its sessions are silent or full, the hop adds another one.
  */
 export class SshHop implements AsyncDisposable {
   readonly host: SshHost;
@@ -271,7 +271,7 @@ export class SshHop implements AsyncDisposable {
     }
   }
 
-  /** Closes an additional session when neither session needs it. */
+  /** Closes additional sessions without connections. */
   async #closeSpares(signal: AbortSignal): Promise<void> {
     while (this.#sessions.length > 1) {
       await pause(this.#deps.clock, spareTime, { signal });
@@ -305,14 +305,14 @@ export class SshHop implements AsyncDisposable {
 const lasting: ReadonlySet<ErrorCode> = new Set(["auth", "config", "cancelled"]);
 const mostAttempts = 3;
 /**
- * Slightly less than a slow open grants the hosts before this one, so that all silent hosts are known
- * together.
+ * How long a keepalive may stay unanswered, in ms. Slightly less than the time that a slow channel open gives
+ * the hosts before this one to answer, so that all silent hosts are known when it ends.
  */
 const longForAnswer = patience / 2 - 50;
 const mostSessions = 8;
-/** Reconnect a dead session if it carried a connection within this time. */
+/** Reconnect a dead session if it carried a connection within this time, in ms. */
 const inUse = 5 * 60_000;
 const spareTime = 60_000;
-/** After a session that lived this long, reconnect immediately. */
+/** After a session that lived this long, in ms, reconnect immediately. */
 const longLife = 30_000;
 const waits = { first: 250, most: 30_000 };

@@ -5,7 +5,7 @@ import { SshHop, type SshHopStatus } from "./ssh_hop.ts";
 import type { SshHost } from "../config/ssh_host.ts";
 import type { SshSection } from "../config/ssh_section.ts";
 
-/** How long to keep an unused hop, so that a reload can reuse its session. */
+/** How long to keep an unused hop, in ms, so that a reload can reuse its session. */
 const lingering = 30_000;
 
 /** Timeouts in milliseconds. */
@@ -88,7 +88,6 @@ export class SshPool implements AsyncDisposable {
     };
   }
 
-  /** All hops. */
   get hops(): readonly SshStation[] {
     return [...this.#entries.values()].map(({ hop }) => hop);
   }
@@ -143,7 +142,7 @@ interface Entry {
   timer?: Disposable;
 }
 
-/** Identifies a host by what affects its connection, but not by its alias or its problems. */
+/** Identifies a host by what affects its connection, but not by its alias, jumps or problems. */
 function keyOf(host: SshHost): string {
   const { alias: _alias, problems: _problems, jumps: _jumps, ...rest } = host;
   // The program reads the configuration itself, by the alias.

@@ -135,7 +135,7 @@ export function remembersNothing(path: string): boolean {
   return path === "none" || path === "/dev/null";
 }
 
-/** About 80,000 lines. */
+/** Maximum size of a file in bytes: about 80,000 lines. */
 const mostBytes = 16 * 1024 * 1024;
 
 /** How many hashes to compute before yielding to the event loop: about 10 ms of work. */

@@ -8,7 +8,6 @@ export function blobType(blob: Uint8Array<ArrayBuffer>): string | undefined {
   return new SshReader(blob).text();
 }
 
-/** Whether a type is a certificate's. */
 export function isCertificateType(type: string): boolean {
   return type.endsWith(suffix);
 }

@@ -147,7 +147,7 @@ function withoutLock({ blob, sign }: PrivateKey, path: string): Identity {
 }
 
 function cannotSign(path: string): Promise<never> {
-  return Promise.reject(new Error(`${path} is locked, and no agent holds it`));
+  return Promise.reject(new Error(`${path} has a passphrase, and no agent holds it`));
 }
 
 async function readKey(

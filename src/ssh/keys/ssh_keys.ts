@@ -64,7 +64,6 @@ export function formatPublicKey({ type, blob }: SshPublicKey): string {
   return `${type} ${encodeBase64(blob)}`;
 }
 
-/** Whether two keys are equal. */
 export function isSameKey(one: SshPublicKey, other: SshPublicKey): boolean {
   return isSameBytes(one.blob, other.blob);
 }

@@ -102,8 +102,8 @@ export class OpensshMaster implements AsyncDisposable {
 
 /**
  * ssh must not outlive us, even if we are killed. A guard process reads from a pipe that only we can write,
- * and kills ssh when the pipe closes without a word. `exec` makes ssh the process that we started, `$$` is
- * its process id.
+ * and kills ssh if the pipe closes before it delivers a line. `exec` makes ssh the process that we started,
+ * `$$` is its process id.
  */
 const guarded = `exec 3<&0; { read -r word <&3 || kill $$; } >/dev/null 2>&1 & exec "$@" </dev/null 3<&-`;
 const word = new TextEncoder().encode("end\n");

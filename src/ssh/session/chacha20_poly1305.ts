@@ -128,7 +128,7 @@ export class ChaChaPolyDecipher {
 
   /** Decrypts received bytes. As in ssh2, returns where to continue when a message changes the decipher. */
   decrypt({ buffer, byteOffset }: Uint8Array<ArrayBuffer>, from: number, end: number): number | undefined {
-    // Not the node Buffer itself: `slice` of a Buffer returns a view, `slice` of a Uint8Array a copy.
+    // A plain Uint8Array: `slice` of a node Buffer returns a view instead of a copy.
     const data = new Uint8Array(buffer, byteOffset, end);
     let at = from;
     while (at < end) {

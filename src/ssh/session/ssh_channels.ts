@@ -52,7 +52,6 @@ export class SshChannels {
     return this.#open;
   }
 
-  /** Opens a channel to a target. */
   connect(target: Target, { engine, signal }: { engine: ChannelEngine; signal: AbortSignal }): Promise<Conn> {
     const { promise, resolve, reject } = Promise.withResolvers<Conn>();
     const giveUp = () => {

@@ -277,9 +277,9 @@ class Authentication {
   }
 }
 
-/** How often to repeat one question, as ssh's default for NumberOfPasswordPrompts. */
+/** How many times to repeat one question: ssh's default for NumberOfPasswordPrompts. */
 const mostAnswers = 3;
-/** How many prompts a server may send at once, including those without a question. */
+/** How many prompts a server may send in one attempt; a message without prompts counts as one. */
 const mostQuestions = 32;
 const userauthRequest = 50;
 const infoResponse = 61;

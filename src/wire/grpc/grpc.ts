@@ -48,7 +48,6 @@ export interface GrpcStatus {
   readonly message: string;
 }
 
-/** The fields of a request. */
 export function grpcRequest(
   { path, authority, scheme, metadata = [] }: {
     path: string;

@@ -222,7 +222,6 @@ export class Http2Session implements FrameTaker {
     state.unacknowledged = 0;
   }
 
-  /** Resets a stream. */
   reset(stream: number, code: number): void {
     const state = this.#streams.find(stream);
     if (!state) return;

@@ -17,7 +17,6 @@ export interface PeerSettings {
   readonly maxFrame: number;
 }
 
-/** Encodes our settings. */
 export function settingsPayload(
   own: { role: string; streamWindow: number; maxStreams: number; maxFields: number },
 ): Bytes {

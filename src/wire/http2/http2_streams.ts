@@ -14,7 +14,6 @@ export interface StreamState {
   unacknowledged: number;
   /** Whether the first field list has arrived, not counting interim responses. */
   hasFields: boolean;
-  /** The number of interim responses. */
   interim: number;
   hasEnded: boolean;
   peerEnded: boolean;

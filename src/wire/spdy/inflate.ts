@@ -31,7 +31,6 @@ export class Inflate {
     };
   }
 
-  /** Inflates a piece. */
   take(piece: Uint8Array): Bytes {
     if (this.#pako.ended) throw malformed("a zlib stream continues after its end");
     this.#out = none;

@@ -6,7 +6,6 @@
 // | flags |        length           |      | flags |         length          |
 // +-------+-------------------------+      +-------+-------------------------+
 
-/** The types of the control frames. */
 export const spdyFrameTypes = {
   synStream: 1,
   synReply: 2,
@@ -35,7 +34,6 @@ export const resetCodes = {
   frameTooLarge: 11,
 } as const;
 
-/** The size of a frame's header. */
 export const frameHeadLength = 8;
 /** The maximum data of one frame: the length has 24 bits. */
 export const mostFrameData = 0xff_ffff;
@@ -74,7 +72,6 @@ export function replyFrame(
   return bytes;
 }
 
-/** Encodes a frame that resets a stream. */
 export function rstStreamFrame(stream: number, code: number): Uint8Array<ArrayBuffer> {
   return numbersFrame(spdyFrameTypes.rstStream, [stream, code]);
 }

@@ -34,7 +34,6 @@ export class SpdyReader {
   readonly #headers = new SpdyHeaderReader();
   /** The start of an incomplete header or control frame. */
   #early = none;
-  /** The incomplete data frame. */
   #data: { readonly stream: number; readonly flags: number; left: number } | undefined;
 
   receive(bytes: Uint8Array<ArrayBuffer>): SpdyFrame[] {

@@ -50,7 +50,6 @@ export class PortForwardV4 {
   }
 }
 
-/** Encodes a data message. */
 export function v4Data(bytes: Uint8Array): Uint8Array<ArrayBuffer> {
   const message = new Uint8Array(webSocketFrameRoom + 1 + bytes.length);
   message.set(bytes, webSocketFrameRoom + 1);

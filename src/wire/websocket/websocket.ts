@@ -174,7 +174,6 @@ export function sealWebSocketFrame(bytes: Uint8Array<ArrayBuffer>, opcode: numbe
   return bytes.subarray(at);
 }
 
-/** Encodes a server's frame. */
 export function webSocketServerFrame(opcode: number, payload: Uint8Array): Uint8Array<ArrayBuffer> {
   const length = headLength(payload.length);
   const bytes = new Uint8Array(length + payload.length);

@@ -14,7 +14,7 @@ export interface SshHopTarget {
 
 /**
  * Returns the hops of a `ProxyCommand` of the form `ssh -W host:port jump`, nearest first. Returns undefined
- * for any other command, and for an `ssh` with an option that the hops would lose: such a command runs
+ * for any other command, and for an `ssh` with an option that hops cannot express: such a command runs
  * unchanged.
  */
 export function parseSshHops(command: string, target: SshHopTarget): readonly SshDestination[] | undefined {

@@ -1,18 +1,18 @@
 import type { SshValueKind } from "./ssh_config_values.ts";
 
 /**
- * How the built-in engine treats an option: `honoured` options apply. Without a `harmless` option, a sign-in
+ * How the built-in engine treats an option: `supported` options apply. Without a `harmless` option, a sign-in
  * may fail, but never connects elsewhere or trusts more. A `blocking` option changes where ssh connects or
  * which servers it trusts.
  */
-export type SshOptionClass = "honoured" | "harmless" | "blocking";
+export type SshOptionClass = "supported" | "harmless" | "blocking";
 
 /** A keyword of the ssh configuration. */
 export interface SshOption {
   /** As ssh_config(5) spells it. */
   readonly name: string;
   readonly class: SshOptionClass;
-  /** The form of an honoured option's value. */
+  /** The form of a supported option's value. */
   readonly kind?: SshValueKind;
   /** The values of several lines add up; without this, the first line wins. */
   readonly accumulates?: true;
@@ -24,7 +24,7 @@ export interface SshOption {
 
 const off = ["no", "false", "none"];
 
-const honoured: readonly Omit<SshOption, "class">[] = [
+const supported: readonly Omit<SshOption, "class">[] = [
   ...each("HostName User HostKeyAlias BindAddress PreferredAuthentications IdentityAgent IgnoreUnknown Tag", {
     kind: "word",
   }),
@@ -94,7 +94,7 @@ const harmless: readonly Omit<SshOption, "class">[] = [
   ...each("RSAAuthentication RhostsRSAAuthentication CompressionLevel"),
 ];
 
-/** Former names of honoured options. */
+/** Former names of supported options. */
 const aliases: Readonly<Record<string, string>> = {
   identityfile2: "identityfile",
   dsaauthentication: "pubkeyauthentication",
@@ -110,7 +110,7 @@ const aliases: Readonly<Record<string, string>> = {
 /** Every option of the ssh configuration by its lower-case name: the only table of the three classes. */
 export const sshOptions: ReadonlyMap<string, SshOption> = new Map(
   [
-    ...honoured.map((option): SshOption => ({ ...option, class: "honoured" })),
+    ...supported.map((option): SshOption => ({ ...option, class: "supported" })),
     ...harmless.map((option): SshOption => ({ ...option, class: "harmless" })),
     ...blocking.map((option): SshOption => ({ ...option, class: "blocking" })),
   ].map((option) => [option.name.toLowerCase(), option]),

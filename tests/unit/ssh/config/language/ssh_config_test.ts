@@ -243,7 +243,7 @@ Deno.test("sshOptions has each name once, and blocks options that affect trust o
   ]);
   for (const [key, { name }] of sshOptions) assert.equal(key, name.toLowerCase());
   for (const option of sshOptions.values()) {
-    assert.equal(option.kind !== undefined, option.class === "honoured", option.name);
+    assert.equal(option.kind !== undefined, option.class === "supported", option.name);
   }
   assert.equal(sshOption("pubkeyacceptedkeytypes")?.name, "PubkeyAcceptedAlgorithms");
   assert.equal(sshOption("hostnam"), undefined);
