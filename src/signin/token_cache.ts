@@ -150,7 +150,7 @@ export class TokenCache {
       throw error;
     }
     if (text === undefined) return undefined;
-    return storedTokens(text, key) ?? (isNewer(text) ? "a newer postern has written it" : "it is damaged");
+    return storedTokens(text, key) ?? (isNewer(text) ? "a newer postern wrote it" : "it is damaged");
   }
 
   async #path({ issuer, clientId, apiUrl }: TokenKey): Promise<string> {

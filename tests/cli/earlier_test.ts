@@ -68,7 +68,7 @@ Deno.test("postern reports the files of a newer version and does not change them
   await t.step("postern ignores an unreadable sign-in and keeps it", async () => {
     const { code, stderr } = await home.run(["update", "--no-sign-in"]);
     assert.equal(code, 5, stderr);
-    assert.match(stderr, /cache_ignored file=\S+ reason="a newer postern has written it"/);
+    assert.match(stderr, /cache_ignored file=\S+ reason="a newer postern wrote it"/);
     assert.match(stderr, /postern: error: Cannot sign in at \S+: the sign-in needs a user at a terminal\n/);
     assert.deepEqual(await everything(home), left);
   });

@@ -55,7 +55,7 @@ const unhinted: Readonly<Record<string, readonly string[]>> = {
     "Cannot read the PEM: its ${label} is not base64",
     'Cannot use "only": ${parsed.problem}',
     // The store of catalogues adds a hint to these.
-    'Cannot use "${path}": a newer postern has written it',
+    'Cannot use "${path}": a newer postern wrote it',
     'Cannot use "${path}": it is damaged: ${why}',
     'Cannot use "${path}": it is damaged: ${why}',
   ],

@@ -120,7 +120,7 @@ function storeError(error: unknown, path: string): PosternError {
   }
   // Deno serializes values with V8, and no V8 reads the format of a later one.
   if (/could not deserialize|value encoding \d+ is unknown/i.test(text)) {
-    return new PosternError("config", `Cannot use "${path}": a newer postern has written it`, {
+    return new PosternError("config", `Cannot use "${path}": a newer postern wrote it`, {
       cause: error,
       detail: "newer",
     });

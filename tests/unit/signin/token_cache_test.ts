@@ -44,7 +44,7 @@ const faults: readonly {
   {
     name: "of a newer version",
     change: (text) => text.replace('"version": 1', '"version": 2'),
-    reason: "a newer postern has written it",
+    reason: "a newer postern wrote it",
   },
   {
     name: "without a version",
