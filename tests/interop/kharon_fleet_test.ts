@@ -21,7 +21,7 @@ Deno.test("without routing information an instance ends before it listens, and r
   assert.deepEqual([code, stdout], [4, ""]);
   assert.match(
     stderr,
-    /^postern: error: Cannot start: .*\npostern: hint: fetch a catalogue: postern update;/,
+    /^postern: error: Cannot start the instance: .*\npostern: hint: fetch a catalogue: postern update;/,
   );
   assert.doesNotMatch(stderr, /listener\.ready/);
 });

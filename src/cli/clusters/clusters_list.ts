@@ -33,7 +33,7 @@ export default defineCommand({
   name: "clusters",
   summary: "List clusters, or run a command in one or each",
   description:
-    "Reads the clusters that the last postern update stored, without a connection to the catalogue. Each form with " +
+    "Reads the clusters that the last postern update stored, without connecting to the catalogue's API. Each form with " +
     "a NAME, listed below, has its own --help.",
   examples: [
     ["postern clusters", "List all clusters"],
@@ -42,7 +42,7 @@ export default defineCommand({
       "postern clusters -l 'cloud=exoscale,region in (ch-gva-2, ch-dk-2)'",
       "List the clusters with these facts",
     ],
-    ["postern clusters -o json | jq -r '.clusters[].id'", "Print JSON for programs"],
+    ["postern clusters -o json | jq -r '.clusters[].id'", "Print JSON for scripts"],
   ],
   parser: merge(clusterWords, object({ output: outputOption(["table", "json", "yaml"], "table") })),
   async run({ output, ...wanted }, world, context) {

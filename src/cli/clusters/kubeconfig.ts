@@ -28,7 +28,7 @@ const kubeconfigWords = merge(
   object({
     credentials: option("--with-credentials", {
       description: words(
-        "Include the instance's user and password, and the tokens and keys of facts; a terminal also needs --show.",
+        "Include the instance's user and password, and tokens and keys from facts; a terminal also needs --show.",
       ),
     }),
     show: option("--show", { description: words("Allow --with-credentials when stdout is a terminal.") }),
@@ -37,7 +37,7 @@ const kubeconfigWords = merge(
 );
 
 const about =
-  "Cluster, context and user get the cluster's name; connections go through the instance. The facts of the cluster " +
+  "The entries for cluster, context and user get the cluster's name; connections go through the instance. The facts of the cluster " +
   "define how to sign in; without such facts, postern omits the user and prints a note on stderr.";
 
 /** `postern kubeconfig [PATTERN…]`. */

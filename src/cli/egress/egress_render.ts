@@ -47,7 +47,7 @@ export const renderOptions = object({
   part: withDefault(
     option("--part", oneOf(["manifests", "environment"], "TYPE"), {
       description: words(
-        "What to print for an install-config: manifests or environment (default: manifests).",
+        "Output for an install-config: manifests or environment (default: manifests).",
       ),
     }),
     "manifests",

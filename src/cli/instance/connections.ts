@@ -29,7 +29,7 @@ export default defineCommand({
   examples: [
     ["postern connections", "List all live connections"],
     ["postern connections close 42", "Close number 42; its client sees a reset"],
-    ["postern connections -o json", "Print JSON for programs"],
+    ["postern connections -o json", "Print JSON for scripts"],
   ],
   parser: object({
     close: optional(command(

@@ -14,7 +14,7 @@ export default defineCommand({
   name: "env",
   summary: "Print proxy variables for your shell",
   description:
-    "Prints lines for the shell to evaluate. Programs read these variables differently: anything that cannot be " +
+    "Prints lines for the shell to evaluate. Programs interpret these variables differently: anything that cannot be " +
     "expressed portably is reported on stderr, and --for writes the form that one kind of program reads best.",
   examples: [
     ['eval "$(postern env)"', "Set the variables in sh, bash and zsh"],
