@@ -49,7 +49,7 @@ export async function stopInstance(
 function notRunning(error: unknown, id: string): unknown {
   if (!(error instanceof PosternError) || error.detail !== "no_instance") return error;
   return new PosternError("refused", `Cannot stop instance "${id}": it is not running`, {
-    cause: error,
+    cause: error.cause,
     exit: 3,
     detail: "no_instance",
     hint: isUntrusted(error.cause) ? error.hint : "list running instances: postern status",

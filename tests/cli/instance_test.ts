@@ -209,7 +209,7 @@ Deno.test("the error about a used port names the other instance", async () => {
   const address = await first.address();
   const { code, stderr } = await home.run(["proxy", "--id", "second", "--listen", address]);
   assert.equal(code, 1);
-  assert.match(stderr, /hint: instance "first" \(pid [0-9]+\) uses it: postern status --id first/);
+  assert.match(stderr, /hint: .* instance "first" \(pid [0-9]+\), which listens there: postern stop first/);
 });
 
 Deno.test("an instance ignores HTTP_PROXY", async () => {

@@ -51,7 +51,7 @@ function commandNamed(name: string, form: (rest: string) => string): Command {
     async run({ name, show, privateKeyFile, passphraseFile, ...output }, world, context) {
       // Before postern fetches anything or prompts for a passphrase.
       if (!goesToFile(output) && !show && world.terminal.isOutput) {
-        throw new PosternError("usage", "Cannot print credentials to a terminal without --show", {
+        throw new PosternError("usage", "Cannot print credentials to a terminal: missing option: --show", {
           hint: "write them with --file, --merge or --temp, pipe them to a program, or add --show",
         });
       }

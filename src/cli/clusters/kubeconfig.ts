@@ -92,7 +92,7 @@ async function giveKubeconfig(
 ): Promise<void> {
   const isFile = goesToFile(values);
   if (values.credentials && !isFile && !values.show && world.terminal.isOutput) {
-    throw new PosternError("usage", "Cannot print credentials to a terminal without --show", {
+    throw new PosternError("usage", "Cannot print credentials to a terminal: missing option: --show", {
       hint: "pipe them to a program, write them with --file, or add --show",
     });
   }

@@ -153,7 +153,7 @@ function requireConsent({ withCredentials, show }: Values, { terminal }: World):
     });
   }
   if (terminal.isOutput && !show) {
-    throw new PosternError("auth", "Cannot print a password to a terminal without --show", {
+    throw new PosternError("auth", "Cannot print a password to a terminal: missing option: --show", {
       hint: "redirect the output to a file, or add --show",
     });
   }
