@@ -11,7 +11,7 @@ async function installPeers(names: readonly string[]): Promise<boolean> {
   const known = peerList.map(([name]) => name as string);
   const unknown = names.filter((name) => !known.includes(name));
   if (unknown.length > 0) {
-    console.error(`peers: error: unknown: ${unknown.join(", ")}; known are ${known.join(", ")}`);
+    console.error(`peers: error: unknown: ${unknown.join(", ")}; known peers are ${known.join(", ")}`);
     return false;
   }
   const asked = peerList.filter(([name]) => names.length === 0 || names.includes(name));

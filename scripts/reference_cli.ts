@@ -15,7 +15,8 @@ export const exits: readonly (readonly string[])[] = [
   ["6", "cannot reach the network, name, proxy or target"],
   ["7", "`doctor`, `test` or `egress` found a problem"],
   ["125", "postern failed before it started another program"],
-  ["126, 127", "the other program cannot be run; it is missing"],
+  ["126", "the other program cannot be run"],
+  ["127", "the other program is missing"],
   ["130", "interrupted"],
 ];
 

@@ -35,7 +35,10 @@ export async function configurationPage(): Promise<string> {
 
 /** Types of text keys that the JSON Schema cannot distinguish. */
 const finer: readonly (readonly [key: RegExp, type: string])[] = [
-  [/(^|\.)passwordFile$|\.ca$|^routesFrom$|^listen\.unix(\[\])?(\.address)?$/, "file"],
+  [
+    /File$|\.(ca|cert|key|uds|kubeconfig)(\[\])?$|^ssh\.config$|^routesFrom$|^listen\.unix(\[\])?(\.address)?$/,
+    "file",
+  ],
   [/^routes\[\]\.to$|^direct$|\.only$/, "pattern"],
 ];
 
@@ -44,6 +47,7 @@ const words = new Map<string, string>([
   [JSON.stringify(port().json()), "port"],
   [JSON.stringify(duration().json()), "duration"],
   [JSON.stringify(duration({ min: 1 }).json()), "duration"],
+  [JSON.stringify(duration({ min: 60_000, off: true }).json()), "duration"],
   [JSON.stringify(url({ schemes: ["http", "https", "socks5", "socks5h"] }).json()), "url"],
 ]);
 
@@ -86,6 +90,8 @@ function typeOf(path: string, schema: JsonSchema): string {
   if (choices.length > 0) {
     return [...new Set(choices.flatMap((choice) => typeOf(path, choice).split(" or ")))].join(" or ");
   }
+  const allowed: unknown = schema["enum"];
+  if (Array.isArray(allowed)) return allowed.map((word) => `\`${String(word)}\``).join(" or ");
   const type = [schema["type"]].flat().find((name) => name !== "null");
   switch (type) {
     case "object":

@@ -46,7 +46,7 @@ const settings = record({
   tenant: described(optional(text()), "Fetch only the clusters of this tenant."),
   refresh: described(
     optional(duration({ min: 60_000, off: true }), 0),
-    "How often a running instance fetches the catalogue again, if the sign-in needs no browser.",
+    "How often a running instance fetches the catalogue again, if the sign-in needs no browser; `off` means never.",
   ),
   oidc: described(
     optional(record({
@@ -85,7 +85,7 @@ const settings = record({
   ),
   exclusions: described(
     optional(choice("global", "own"), "global"),
-    "Whether a cluster's jumphostSkipDomains exclude routes of all clusters, or only its own.",
+    "Routes that a cluster's jumphostSkipDomains exclude: `global` of all clusters, `own` of this cluster only.",
   ),
   ca: described(
     optional(file()),

@@ -24,6 +24,6 @@ export async function storedCatalogues(
   const { catalogue } = imported;
   return {
     catalogues: [catalogue],
-    notes: [...notes, `postern has stored no catalogue and uses "${catalogue.source}"`],
+    notes: [...notes, `no catalogue is stored; using kharon's: "${catalogue.source}"`],
   };
 }

@@ -14,5 +14,5 @@ export { configError, formatProblems, isError } from "./problems.ts";
 export { kinded, record } from "./record.ts";
 export { sameSettings } from "./same_settings.ts";
 export { choice, flag, integer, port, secret, text } from "./scalars.ts";
-export { type Infer, isMapping, type Schema } from "./schema.ts";
+export { alternatives, type Infer, isMapping, type Schema } from "./schema.ts";
 export { url } from "./url.ts";

@@ -205,7 +205,7 @@ export function readAnswer<S extends Schema<unknown>>(
   const refuse = (why: string, cause?: unknown) =>
     new PosternError("protocol", `Cannot use the answer of instance "${id}" to ${to}: ${why}`, {
       cause,
-      hint: `the instance may run another version of postern; restart it: postern stop ${id}`,
+      hint: `restart the instance, which may run another version: postern stop ${id}`,
     });
   if (isTooDeep(written)) throw refuse(`nested more than ${deepest} levels deep`);
   const value = jsonIn(written);

@@ -226,6 +226,6 @@ function failureOf(head: ResponseHead, body: Uint8Array): PosternError {
   const [, code, message] = /^([a-z_]+); (.*)$/.exec(head.fields.get("postern-error") ?? "") ?? [];
   if (isErrorCode(code) && message !== undefined) return new PosternError(code, message);
   return new PosternError("protocol", `Cannot read the answer of the instance: HTTP status ${head.status}`, {
-    hint: "the instance may run another version of postern",
+    hint: "compare versions: postern version and postern status",
   });
 }

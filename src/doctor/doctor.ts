@@ -127,7 +127,7 @@ function* instanceFindings(
   // After an upgrade, a running instance still uses the old program.
   const again = {
     state: "warning",
-    hint: `this postern is ${ours}: restart the instance`,
+    hint: `restart the instance to run version ${ours}`,
   } as const;
   yield { name, detail, ...(version === ours ? { state: "ok" } : again) };
   if (config.problem !== undefined) {

@@ -49,7 +49,7 @@ const bucket = record({
 const usualResource = "emergency-cedentials-buckets";
 
 const passbolt = record({
-  url: described(passboltUrl, "The URL of the Passbolt that contains the list of buckets."),
+  url: described(passboltUrl, "The URL of the Passbolt server."),
   resource: described(
     optional(text({ max: 255 }), usualResource),
     "The name or id of the resource whose password is the list.",
@@ -71,15 +71,15 @@ const settings = record({
   ),
   privateKeyFile: described(
     optional(file()),
-    "A file with the OpenPGP private key that decrypts them, armored or binary; default: KHARON_PASSBOLT_KEY.",
+    "A file with the OpenPGP private key that decrypts the credentials, armored or binary; default: the key in $KHARON_PASSBOLT_KEY, else kharon's key file.",
   ),
   passphraseFile: described(
     optional(file()),
-    "A file with the key's passphrase on one line; default: KHARON_PASSBOLT_PASSPHRASE, otherwise postern prompts.",
+    "A file with the key's passphrase on one line; default: $KHARON_PASSBOLT_PASSPHRASE, otherwise postern prompts.",
   ),
   passbolt: described(
     optional(passbolt),
-    "The Passbolt with a list of further buckets, used if the buckets above lack the credentials.",
+    "The Passbolt server with a list of more buckets, for credentials that are not in emergency.buckets.",
   ),
 });
 

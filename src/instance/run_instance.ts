@@ -219,7 +219,8 @@ class InstanceRun implements AsyncDisposable {
     const pages = createControl(source, { token });
     const { clock } = this.#world;
     const deps: ListenerDeps = {
-      dial: () => Promise.reject(new PosternError("not_allowed", "The control socket is not a proxy")),
+      dial: () =>
+        Promise.reject(new PosternError("not_allowed", "Cannot connect: the control socket is not a proxy")),
       clock,
       log,
       deadlines: this.#held.use(new Deadlines(clock)),

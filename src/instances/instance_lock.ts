@@ -58,9 +58,9 @@ export class InstanceLock implements AsyncDisposable {
       ? undefined
       : await world.files.lock(lockPath(place, id), { removes: true });
     if (!lock) {
-      throw new PosternError("config", `Cannot start: instance "${id}" is already running`, {
+      throw new PosternError("config", `Cannot start instance "${id}": it is already running`, {
         exit: 1,
-        hint: `check it: postern status --id ${id}; or start another instance: --id NAME`,
+        hint: `show it: postern status --id ${id}; or start another instance: postern proxy --id NAME`,
       });
     }
     try {
@@ -130,7 +130,7 @@ async function demandUnanswered({ network, clock }: World, path: string): Promis
     if (isPosternError(error, "timeout")) throw error;
     return;
   }
-  throw new PosternError("config", `Cannot start: another instance listens on ${path}`, {
+  throw new PosternError("config", `Cannot start the instance: another instance listens on ${path}`, {
     exit: 1,
     hint: "use another --id, or change listen.unix of the other instance",
   });

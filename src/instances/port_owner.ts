@@ -12,7 +12,8 @@ export async function withOwner(world: World, error: unknown): Promise<unknown> 
     const listeners = await listenersOf(world, id, { signal }).catch(() => []);
     if (!listeners.some(({ address }) => error.message.includes(` ${address}:`))) continue;
     return error.with({
-      hint: `instance "${id}" (pid ${pid}) uses it: postern status --id ${id}; postern stop ${id}`,
+      hint:
+        `use another address, or stop instance "${id}" (pid ${pid}), which listens there: postern stop ${id}`,
     });
   }
   return error;

@@ -2,7 +2,7 @@ import { counted, pause, within } from "../core/mod.ts";
 import { isPosternError, PosternError } from "../words/mod.ts";
 import type { World } from "../world/mod.ts";
 import { defaultLimits } from "../listeners/mod.ts";
-import { connectInstance } from "./instance_lock.ts";
+import { connectInstance, isUntrusted } from "./instance_lock.ts";
 
 /** Polling interval in ms. */
 const lookEvery = 50;
@@ -24,7 +24,9 @@ export async function stopInstance(
   { signal }: { signal: AbortSignal },
 ): Promise<void> {
   const { clock } = world;
-  const client = await connectInstance(world, id, { signal, ofAnyVersion: true });
+  const client = await connectInstance(world, id, { signal, ofAnyVersion: true }).catch((error) => {
+    throw notRunning(error, id);
+  });
   const { pid } = await client.hello({ signal });
   const { drain = defaultLimits.drain } = await client.stop({ signal }).catch((error) => {
     // An idle instance may end before its answer arrives.
@@ -41,6 +43,17 @@ export async function stopInstance(
     const failure = error === late ? await stillThere(world, { id, pid, signal }, ms) : error;
     if (failure !== undefined) throw failure;
   }
+}
+
+/** The error for an instance that is not running: its usual hint, to start it, is no help here. */
+function notRunning(error: unknown, id: string): unknown {
+  if (!(error instanceof PosternError) || error.detail !== "no_instance") return error;
+  return new PosternError("refused", `Cannot stop instance "${id}": it is not running`, {
+    cause: error.cause,
+    exit: 3,
+    detail: "no_instance",
+    hint: isUntrusted(error.cause) ? error.hint : "list running instances: postern status",
+  });
 }
 
 async function isThere(world: World, { id, pid, signal }: Stopping): Promise<boolean> {

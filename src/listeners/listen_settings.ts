@@ -69,10 +69,10 @@ const limits = record({
     4096,
   ),
   handshake: optional(
-    described(duration({ min: 100 }), "Time limit for a client's request."),
+    described(duration({ min: 100 }), "Timeout for a client to send its proxy request."),
     10_000,
   ),
-  dial: optional(described(duration({ min: 100 }), "Time limit for connecting to a target."), 20_000),
+  dial: optional(described(duration({ min: 100 }), "Timeout for connecting to a target."), 20_000),
   drain: optional(described(duration(), "Time limit for live connections when the instance stops."), 30_000),
   halfCloseLinger: optional(
     described(
@@ -111,8 +111,8 @@ const listen = record({
     described(flag(), "Allow listeners off loopback without authentication."),
     false,
   ),
-  auth: optional(described(auth, "Users of all listeners (default: every user of this machine).")),
-  limits: optional(described(limits, "Limits for connections and time.")),
+  auth: optional(described(auth, "Users of all listeners (default: no authentication).")),
+  limits: optional(described(limits, "Limits on connections and durations.")),
 });
 
 export type ListenSettings = Infer<typeof listen>;
@@ -152,12 +152,12 @@ function checkListeners(settings: ListenSettings, context: Context): void {
       if (users > 0) continue;
       if (settings.allowOpen) {
         place.report(
-          `is open to the network: every client that reaches ${address.text} can use the proxy`,
+          `is open to the network: any client that reaches ${address.text} can use the proxy`,
           "warning",
         );
       } else {
         place.report(
-          `must not be open to the network without authentication: ${address.text} is not a loopback address, ` +
+          `must not be open to the network without authentication: ${address.text} is not a loopback address; ` +
             "set listen.auth, or listen.allowOpen: true (--allow-open)",
         );
       }

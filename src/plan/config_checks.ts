@@ -44,8 +44,8 @@ function transportNames(transports: Readonly<Record<string, unknown>>): Readonly
 
 function noTransport(name: string, known: ReadonlySet<string>): string {
   // The user may have meant a URL as a transport, and it may contain a password.
-  return `names "${maskedUrl(name)}", which is not a transport${
-    suggestion(name, known) || `: known are ${[...known].join(", ")}`
+  return `names the unknown transport "${maskedUrl(name)}"${
+    suggestion(name, known) || `: known transports are ${[...known].join(", ")}`
   }`;
 }
 
@@ -59,7 +59,7 @@ export function conflictLines(rules: readonly Rule[]): string[] {
   );
 }
 
-/** Finds names for the DNS helper that have no addresses. */
+/** Finds names for the DNS server that have no addresses. */
 export function dnsProblems({ dns, transports }: Settings): Problem[] {
   const hasClusters = Object.values(transports).some(({ kind }) => kind === "kubernetes");
   if (!dns?.domains || dns.fakeRange || hasClusters) return [];

@@ -116,9 +116,14 @@ function routesOf({ routes: written = [], kubernetes, ...clusters }: Overrides, 
     // Patterns contain "=" only at the start.
     const at = text.indexOf("=", 1);
     if (at < 1 || at === text.length - 1) {
-      throw new PosternError("usage", `Cannot read "${maskedUrl(text).slice(0, 200)}" as PATTERN=TRANSPORT`, {
-        hint: "write, for example, --route .corp.example=proxy:http://127.0.0.1:3128",
-      });
+      const reason = at < 1 ? "missing = after the pattern" : "missing transport after =";
+      throw new PosternError(
+        "usage",
+        `Cannot read "${maskedUrl(text).slice(0, 200)}" as PATTERN=TRANSPORT: ${reason}`,
+        {
+          hint: "write, for example, --route .corp.example=proxy:http://127.0.0.1:3128",
+        },
+      );
     }
     const to = text.slice(0, at);
     const parsed = parsePattern(to);

@@ -30,7 +30,7 @@ const parts = {
   dns: optional(
     described(
       dnsSection,
-      "The names that the DNS helper answers, and their addresses; listen.dns sets its own address.",
+      "The names that the DNS server answers, and their addresses; listen.dns sets the server's listen address.",
     ),
   ),
   ...routeSettings,

@@ -79,5 +79,8 @@ function listenersOf(config: LoadedConfig): LoadedConfig {
 }
 
 function refuse(): never {
-  throw new PosternError("not_allowed", "This instance belongs to the program that started it");
+  throw new PosternError(
+    "not_allowed",
+    "Cannot reload or stop this instance: it belongs to the program that started it",
+  );
 }

@@ -67,7 +67,7 @@ export async function runManager(
   const text = command.join(" ");
   const error = () =>
     new PosternError("timeout", `Cannot run "${text}": not finished after ${patience / 1000} s`, {
-      hint: "the service manager may still be busy; check postern service status, then try again",
+      hint: "check postern service status, then try again",
     });
   try {
     return await within(

@@ -6,18 +6,18 @@ import { namesSettings } from "./names_settings.ts";
 
 const written = record({
   server: optional(
-    described(text({ max: 300 }), "The server's frontend as HOST:PORT, reached over TLS"),
+    described(text({ max: 300 }), "The server's frontend as HOST:PORT; postern connects to it over TLS."),
   ),
-  uds: optional(described(file(), "The frontend's unix socket instead of `server`, without TLS")),
+  uds: optional(described(file(), "The frontend's unix socket, instead of `server`; without TLS.")),
   mode: optional(
-    described(choice("grpc", "http-connect"), "The protocol of the frontend, as in its `--mode`"),
+    described(choice("grpc", "http-connect"), "The protocol of the frontend, as in the server's `--mode`."),
     "grpc" as const,
   ),
-  ca: optional(described(file(), "A PEM file with the frontend's certificate authorities")),
-  cert: optional(described(file(), "The client certificate for the frontend")),
-  key: optional(described(file(), "The key of the client certificate")),
+  ca: optional(described(file(), "A PEM file with the frontend's certificate authorities.")),
+  cert: optional(described(file(), "A PEM file with the client certificate for the frontend.")),
+  key: optional(described(file(), "A PEM file with the key of the client certificate.")),
   serverName: optional(
-    described(text({ max: 253 }), "The name in the server's certificate (default: the host of `server`)"),
+    described(text({ max: 253 }), "The name in the server's certificate (default: the host of `server`)."),
   ),
   names: optional(
     described(

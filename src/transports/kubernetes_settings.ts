@@ -76,7 +76,7 @@ const written = record({
   externalName: optional(
     described(
       choice("refuse", "dial"),
-      "How to treat a Service of type ExternalName: `dial` connects to its name on the path of the API server.",
+      "How to treat a Service of type ExternalName: `refuse` rejects it, `dial` connects to its name on the path to the API server.",
     ),
     "refuse",
   ),

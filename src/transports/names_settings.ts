@@ -34,7 +34,7 @@ const written = record({
   otherwise: optional(
     described(
       choice("agent", "local"),
-      "What resolves the remaining names: the agent, where it runs, or this machine's resolver.",
+      "The resolver for all other names: `agent` resolves them where the agent runs, `local` on this machine.",
     ),
     "agent",
   ),

@@ -9,16 +9,19 @@ export interface ClusterProxySettings {
 const written = record({
   url: optional(described(
     url({ schemes: ["http", "https", "socks5", "socks5h"] }),
-    "The URL of the proxy (default port: 80, 443 or 1080, by its scheme)",
+    "The URL of the proxy (default port: 80 for http, 443 for https, 1080 for socks5 and socks5h).",
   )),
   cluster: optional(described(
     text({ max: 63 }),
     "Instead of url: a kubernetes transport. postern uses the proxy that its cluster has accepted in Proxy/cluster, with its no-proxy list and certificates.",
   )),
-  user: optional(described(text({ max: 255 }), "The user name for the proxy")),
-  passwordFile: optional(described(file(), "A file with the password in one line")),
+  user: optional(described(text({ max: 255 }), "The user name for the proxy.")),
+  passwordFile: optional(described(file(), "A file with the password on one line.")),
   ca: optional(
-    described(file(), "A PEM file with certificate authorities for an https proxy, added to the system's"),
+    described(
+      file(),
+      "A PEM file with certificate authorities for an https proxy, in addition to the system's.",
+    ),
   ),
 }, { describe: "a mapping with url, user, passwordFile, ca, or with cluster" });
 

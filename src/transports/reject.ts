@@ -26,7 +26,7 @@ export class Reject implements Transport {
 export default defineTransport({
   type: "reject",
   settings: described(
-    text({ max: 1000, describe: "the sentence for the client" }),
+    text({ max: 1000, describe: "the error message for the client" }),
     "Rejects every target with this sentence.",
   ),
   create: (sentence, { name }) => new Reject(name, sentence),

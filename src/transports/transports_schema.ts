@@ -71,8 +71,8 @@ export function viaProblems(transports: Readonly<Record<string, { readonly via?:
     if (via === undefined) continue;
     if (!Object.hasOwn(transports, via) && !implicitNames.includes(via)) {
       const known = [...new Set([...names.filter((other) => other !== name), ...implicitNames])];
-      const meant = suggestion(via, known) || `: known are ${known.join(", ")}`;
-      problems.push({ path: [name, "via"], message: `names "${via}", which is not a transport${meant}` });
+      const meant = suggestion(via, known) || `: known transports are ${known.join(", ")}`;
+      problems.push({ path: [name, "via"], message: `names the unknown transport "${via}"${meant}` });
       continue;
     }
     const circle = circleFrom(name, transports);
@@ -98,8 +98,9 @@ function referenceProblems(kinds: readonly TransportKind[], transports: Transpor
         return message === undefined ? [] : [{ path, message }];
       }
       const known = Object.keys(transports).filter((other) => other !== name);
-      const meant = suggestion(reference.name, known) || `: known are ${known.join(", ") || "none"}`;
-      return [{ path, message: `names "${reference.name}", which is not a transport${meant}` }];
+      const meant = suggestion(reference.name, known) ||
+        `: known transports are ${known.join(", ") || "none"}`;
+      return [{ path, message: `names the unknown transport "${reference.name}"${meant}` }];
     });
   });
 }

@@ -130,7 +130,7 @@ export function httpStatus(error: unknown): number {
 export function asPosternError(error: unknown): PosternError {
   if (error instanceof PosternError) return error;
   if (error instanceof DOMException && error.name === "AbortError") {
-    return new PosternError("cancelled", "Cancelled", { cause: error });
+    return new PosternError("cancelled", "Canceled", { cause: error });
   }
   if (error instanceof DOMException && error.name === "TimeoutError") {
     return new PosternError("timeout", "Timed out", { cause: error });

@@ -34,7 +34,11 @@ export function parseTarget(text: string, defaultPort?: number): Target {
   const bare = !match && parseIp(text) ? text : undefined;
   const written = bare ?? match?.[1] ?? match?.[2];
   if (written === undefined || match?.[1]?.includes(":") === false) {
-    throw unreadable(text, "", "use, for example, example.com:443, 192.0.2.1:443 or [2001:db8::1]:443");
+    throw unreadable(
+      text,
+      ": invalid syntax",
+      "use, for example, example.com:443, 192.0.2.1:443 or [2001:db8::1]:443",
+    );
   }
   const host = canonicalHost(written);
   if (typeof host !== "string") throw unreadable(text, `: ${host.problem}`, host.hint);

@@ -77,7 +77,7 @@ Deno.test("postern clusters without a catalogue fails with a hint", async () => 
   await using home = await Household.open();
   const { code, stdout, stderr } = await home.run(["clusters"]);
   assert.deepEqual([code, stdout], [4, ""]);
-  assert.match(stderr, /no catalogue is stored\npostern: hint: fetch it: postern update\n$/);
+  assert.match(stderr, /no catalogue is stored\npostern: hint: fetch the catalogue: postern update\n$/);
 });
 
 Deno.test("postern clusters reads kharon's clusters if no catalogue is stored", async () => {
@@ -89,5 +89,5 @@ Deno.test("postern clusters reads kharon's clusters if no catalogue is stored", 
   const { code, stdout, stderr } = await home.run(["clusters", "-o", "json"]);
   assert.equal(code, 0, stderr);
   assert.deepEqual(JSON.parse(stdout).clusters.map(({ id }: { id: string }) => id), ["c-old"]);
-  assert.match(stderr, /^postern: note: no catalogue of our own is stored: ".*inventory\.json" is used\n/);
+  assert.match(stderr, /^postern: note: no catalogue is stored; using kharon's: ".*inventory\.json"\n/);
 });

@@ -168,7 +168,7 @@ Deno.test("postern explain, pac and env answer from the configuration when the i
   assert.match(ended[0]?.stdout ?? "", /goes to no\n/);
   assert.match(
     ended[5]?.stderr ?? "",
-    /"work" does not answer[^]*\npostern: error: Cannot show a status: no instance ans/,
+    /"work" does not answer[^]*\npostern: error: Cannot show the status: no instance ans/,
   );
   assert.match(ended[6]?.stderr ?? "", /error: Cannot query instance "work": no answer within 5 s\n/);
   assert.deepEqual(ended.slice(5).map(({ code }) => code), [6, 6]);

@@ -63,7 +63,7 @@ peerTest(
     const { screen, code } = await atTerminal(python, command, { steps: [], env });
     assert.match(
       screen,
-      /Cannot print a token to a terminal without --show\r?\npostern: hint: .* add --show/,
+      /Cannot print a token to a terminal: missing option: --show\r?\npostern: hint: .* add --show/,
     );
     assert.equal(code, 2);
   },

@@ -209,7 +209,7 @@ Deno.test("the error about a used port names the other instance", async () => {
   const address = await first.address();
   const { code, stderr } = await home.run(["proxy", "--id", "second", "--listen", address]);
   assert.equal(code, 1);
-  assert.match(stderr, /hint: instance "first" \(pid [0-9]+\) uses it: postern status --id first/);
+  assert.match(stderr, /hint: .* instance "first" \(pid [0-9]+\), which listens there: postern stop first/);
 });
 
 Deno.test("an instance ignores HTTP_PROXY", async () => {
@@ -251,7 +251,7 @@ Deno.test("two instances run at once; a third with a used id fails", async () =>
   await using two = await home.instance(["--id", "two"]);
   const again = await home.run(["proxy", "--listen", "127.0.0.1:0", "--id", "one"]);
   assert.equal(again.code, 1);
-  assert.match(again.stderr, /"one" is already running\npostern: hint: .*--id/);
+  assert.match(again.stderr, /"one": it is already running\npostern: hint: .*--id/);
   assert.deepEqual((await status(home)).map(({ id }: { id: string }) => id), ["one", "two"]);
   assert.deepEqual((await status(home, "--id", "two")).map(({ id }: { id: string }) => id), ["two"]);
   assert.equal((await home.run(["stop", "one"])).code, 0);

@@ -164,7 +164,7 @@ peerTest("postern konnectivity server reports missing options", konnectivityPeer
   const back = [`--cluster-ca-cert=${lab.ca("agent")}`, `--cluster-cert=${cert}`, `--cluster-key=${key}`];
   const cases: [args: readonly string[], says: RegExp, code: number][] = [
     [[], /Cannot accept agents: missing certificate files/, 2],
-    [back, /Cannot serve clients over TCP without certificates/, 4],
+    [back, /Cannot accept clients over TCP: missing certificate files/, 4],
     [[...back, "--server-port=0"], /neither --server-port nor --uds-name is set/, 2],
     [[...back, "--proxy-strategies=nearest"], /Cannot use "nearest" in --proxy-strategies/, 2],
   ];

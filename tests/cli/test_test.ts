@@ -22,7 +22,7 @@ const cases = [
     config: "default: nowhere\n",
     args: [],
     code: 4,
-    stderr: /config\.yaml:1:10: default: names "nowhere", which is not a transport/,
+    stderr: /config\.yaml:1:10: default: names the unknown transport "nowhere"/,
   },
   {
     name: "rejects an invalid duration",

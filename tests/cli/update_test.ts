@@ -11,7 +11,7 @@ Deno.test("postern update: an instance knows the fleet even when the API is down
   assert.equal(none.code, 4);
   assert.match(
     none.stderr,
-    /^postern: error: Cannot start: .*\npostern: hint: fetch a catalogue: postern update;/,
+    /^postern: error: Cannot start the instance: .*\npostern: hint: fetch a catalogue: postern update;/,
   );
   assert.deepEqual(await company.update(), {
     code: 0,
@@ -101,7 +101,7 @@ Deno.test("postern update without a terminal, a browser or a token fails with a 
   assert.equal(nothing.code, 4);
   assert.match(
     nothing.stderr,
-    /Cannot find the catalogue: none is configured\npostern: hint: .*LIEUTENANT_URL/,
+    /Cannot find a catalogue: none is configured\npostern: hint: .*LIEUTENANT_URL/,
   );
 });
 

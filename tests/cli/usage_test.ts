@@ -88,8 +88,7 @@ const transcripts: readonly Transcript[] = [
   {
     args: ["status"],
     code: 3,
-    err:
-      /error: Cannot show a status: no instance is running\npostern: hint: start one with: postern proxy\n/,
+    err: /error: Cannot show the status: no instance is running\npostern: hint: start one: postern proxy\n/,
   },
   { args: ["status", "--id", "other"], code: 3, err: /"other"/ },
   { args: ["connections"], code: 3, err: /it is not running/ },
@@ -118,16 +117,17 @@ const transcripts: readonly Transcript[] = [
   {
     args: ["update"],
     code: 4,
-    err: /Cannot find the catalogue: none is configured\npostern: hint: /,
+    err: /Cannot find a catalogue: none is configured\npostern: hint: /,
   },
-  { args: ["login"], code: 4, err: /Cannot find the catalogue/ },
-  { args: ["logout"], code: 4, err: /Cannot find the catalogue/ },
+  { args: ["login"], code: 4, err: /Cannot find a catalogue/ },
+  { args: ["logout"], code: 4, err: /Cannot find a catalogue/ },
   { args: ["update", "--import-kharon"], code: 4, err: /contains no files of kharon/ },
   { args: ["update", "--import-kharon", "--device"], code: 2, err: alone(/Cannot use --device together/) },
   {
     args: ["egress"],
     code: 2,
-    err: /postern: error: Cannot run "postern egress": no matching command found/,
+    err:
+      /postern: error: Cannot run "postern egress": missing argument: check, no-proxy, render or controller/,
   },
   {
     args: ["egress", "check", "proxy.yaml", "--timeout", "5s"],

@@ -60,7 +60,7 @@ const unhinted: Readonly<Record<string, readonly string[]>> = {
     'Cannot use "${path}": it is damaged: ${why}',
   ],
   usage: [
-    "Cannot check a proxy: name a FILE or --install-config",
+    "Cannot check a proxy: missing argument: FILE or --install-config FILE",
     "Cannot check a proxy: missing argument: FILE or --install-config FILE",
     "Cannot use --all without --renew",
     "Cannot combine several sources: give a cluster, an install-config, a platform or a list",

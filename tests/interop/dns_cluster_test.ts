@@ -5,7 +5,7 @@ import { pod, service } from "../support/kube_objects.ts";
 import { eventuallyInCluster } from "../support/kube_processes.ts";
 import { peerTest } from "../support/peers.ts";
 
-// Queries the DNS helper with dig for the Services of a real cluster; postern knows them from its watches.
+// Queries the DNS server with dig for the Services of a real cluster; postern knows them from its watches.
 
 peerTest("dig resolves the Services of a cluster", ["kubernetes", "curl", "dig"], async (peers, t) => {
   await using kube = await KubeHome.open(peers, { serviceNetworks: "10.96.0.0/16,fd00:10:96::/112" });

@@ -21,7 +21,7 @@ Deno.test("without routing information an instance ends before it listens, and r
   assert.deepEqual([code, stdout], [4, ""]);
   assert.match(
     stderr,
-    /^postern: error: Cannot start: .*\npostern: hint: fetch a catalogue: postern update;/,
+    /^postern: error: Cannot start the instance: .*\npostern: hint: fetch a catalogue: postern update;/,
   );
   assert.doesNotMatch(stderr, /listener\.ready/);
 });
@@ -172,7 +172,10 @@ Deno.test("a start on a port in use exits with 1 and names the owner", async () 
   const address = await first.address();
   const { code, stderr } = await home.run(["proxy", "--id", "second", "--listen", address]);
   assert.equal(code, 1);
-  assert.match(stderr, /Cannot listen on .*\npostern: hint: instance "first" \(pid [0-9]+\) uses it/);
+  assert.match(
+    stderr,
+    /Cannot listen on .*\npostern: hint: .* instance "first" \(pid [0-9]+\), which listens there/,
+  );
   await end(first);
 });
 

@@ -92,7 +92,7 @@ else {
       assert.equal(code, 4);
       assert.match(
         stdout,
-        /catalogues\[0\]\.oidc\.via: names "crop", which is not a transport, did you mean "corp"/,
+        /catalogues\[0\]\.oidc\.via: names the unknown transport "crop", did you mean "corp"/,
       );
     });
   });

@@ -164,7 +164,10 @@ else {
         assert.match(stdout, /^warning instance "default": ready, version 0\.0\.9.*\n +this postern is /m);
         const second = await postern.run(["proxy"]);
         assert.deepEqual([second.code, second.stdout], [1, ""]);
-        assert.match(second.stderr, /postern: error: Cannot start: instance "default" is already running\n/);
+        assert.match(
+          second.stderr,
+          /postern: error: Cannot start instance "default": it is already running\n/,
+        );
       },
     );
     await t.step("today's program stops it and starts its own instance with the same data", async () => {

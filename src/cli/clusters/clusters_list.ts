@@ -33,7 +33,7 @@ export default defineCommand({
   name: "clusters",
   summary: "List clusters, or run a command in one or each",
   description:
-    "Reads the clusters that the last postern update stored, without a connection to the catalogue. Each form with " +
+    "Reads the clusters that the last postern update stored, without connecting to the catalogue's API. Each form with " +
     "a NAME, listed below, has its own --help.",
   examples: [
     ["postern clusters", "List all clusters"],

@@ -25,8 +25,8 @@ function commandNamed(name: string, form: (rest: string) => string): Command {
     name,
     summary: "Fetch and decrypt a cluster's emergency kubeconfig",
     description:
-      "Reads the kubeconfig from the buckets in emergency of the configuration, or in the Passbolt list, and " +
-      "decrypts it with your OpenPGP key. Connections go through the instance. postern writes a file only with " +
+      "Fetches the kubeconfig from a bucket in emergency.buckets or in the Passbolt list, and decrypts it with your " +
+      "OpenPGP key. Connections go through the instance. postern writes a file only with " +
       "--file, --merge or --temp.",
     examples: [
       [`postern ${form("--file em.yaml")}`, "Write a separate file that only you can read"],
@@ -49,7 +49,7 @@ function commandNamed(name: string, form: (rest: string) => string): Command {
     async run({ name, show, privateKeyFile, passphraseFile, ...output }, world, context) {
       // Before postern fetches anything or prompts for a passphrase.
       if (!goesToFile(output) && !show && world.terminal.isOutput) {
-        throw new PosternError("usage", "Cannot print credentials to a terminal without --show", {
+        throw new PosternError("usage", "Cannot print credentials to a terminal: missing option: --show", {
           hint: "write them with --file, --merge or --temp, pipe them to a program, or add --show",
         });
       }

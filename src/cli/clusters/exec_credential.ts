@@ -70,7 +70,7 @@ function clusterOf(told: ExecCluster | undefined, server: string | undefined): E
 
 function refuseTerminal({ terminal }: World, show: boolean): void {
   if (!terminal.isOutput || show) return;
-  throw new PosternError("usage", "Cannot print a token to a terminal without --show", {
+  throw new PosternError("usage", "Cannot print a token to a terminal: missing option: --show", {
     hint: "kubectl runs this command itself; to see the token, add --show",
   });
 }

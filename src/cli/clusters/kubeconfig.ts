@@ -28,7 +28,7 @@ const kubeconfigWords = merge(
   object({
     credentials: option("--with-credentials", {
       description: words(
-        "Include the instance's user and password, and the tokens and keys of facts; a terminal also needs --show.",
+        "Include the instance's user and password, and tokens and keys from facts; a terminal also needs --show.",
       ),
     }),
     show: option("--show", { description: words("Allow --with-credentials when stdout is a terminal.") }),
@@ -37,7 +37,7 @@ const kubeconfigWords = merge(
 );
 
 const about =
-  "Cluster, context and user get the cluster's name; connections go through the instance. The facts of the cluster " +
+  "The entries for cluster, context and user get the cluster's name; connections go through the instance. The facts of the cluster " +
   "define how to sign in; without such facts, postern omits the user and prints a note on stderr.";
 
 export default defineCommand({
@@ -90,7 +90,7 @@ async function giveKubeconfig(
 ): Promise<void> {
   const isFile = goesToFile(values);
   if (values.credentials && !isFile && !values.show && world.terminal.isOutput) {
-    throw new PosternError("usage", "Cannot print credentials to a terminal without --show", {
+    throw new PosternError("usage", "Cannot print credentials to a terminal: missing option: --show", {
       hint: "pipe them to a program, write them with --file, or add --show",
     });
   }

@@ -11,7 +11,7 @@ export default defineCommand({
   summary: "Sign in to the catalogue's identity provider",
   description:
     "Opens a browser at the provider and waits until the sign-in is complete. postern update does the same when it " +
-    "needs a token. Use this command to switch accounts, or to sign in for a timer, which cannot prompt you.",
+    "needs a token. Use this command to switch accounts, or to sign in ahead of a timer, which cannot prompt you.",
   examples: [
     ["postern login", "Sign in with a browser"],
     ["postern login --device", "Sign in with a code, without a browser on this machine"],

@@ -8,10 +8,10 @@ import { printable } from "../output/printable.ts";
 
 export default defineCommand({
   name: "logout",
-  summary: "Delete the stored tokens of a sign-in",
+  summary: "Delete the stored sign-in tokens",
   description:
-    "Deletes the stored tokens and asks the provider to revoke them, if it supports that. The stored catalogue " +
-    "stays, and so does commodore's own sign-in.",
+    "Deletes the stored tokens and asks the provider to revoke them, if it supports that. postern keeps the " +
+    "stored catalogue and commodore's own sign-in.",
   examples: [["postern logout", "Sign out of all catalogues"]],
   parser: object({
     name: optional(

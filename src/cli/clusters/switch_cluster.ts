@@ -68,12 +68,13 @@ export const ocWebLogin: Command = defineCommand({
 
 const kubeloginAlone = defineCommand({
   name: "kubelogin",
-  summary: "Run the kubelogin in PATH instead of kharon's own",
-  replacement: "kubelogin (the program in PATH)",
-  description: "Runs the kubelogin in PATH and passes all arguments to it unchanged.",
+  summary: "Run kubelogin from PATH",
+  replacement: "kubelogin",
+  description:
+    "kharon contains kubelogin. postern does not: it runs the kubelogin in PATH and passes all arguments to it unchanged.",
   examples: [[
     "postern kubelogin get-token --oidc-issuer-url=https://sso.example.net …",
-    "Print the output of kubelogin",
+    "Get a token, as kubelogin does",
   ]],
   parser: object({}),
   run: () => Promise.resolve(0),

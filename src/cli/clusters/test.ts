@@ -19,15 +19,14 @@ export default defineCommand({
   summary: "Test every jump host and cluster",
   description:
     "Signs in to each jump host with separate sessions, and sends a request to each cluster's API, console and OAuth " +
-    "server, through the running instance or else through these sessions. Prints a line with the result and the time " +
-    "of each test when it ends. Any HTTP status below 500 passes. A pattern is the name of a transport or of an ssh " +
-    "host, or a pattern of postern clusters; with a cluster, postern also tests the jump hosts on its path. The exit " +
-    "code is 7 when a test failed and 4 when the configuration is invalid.",
+    "server, through the running instance or else through these sessions. Prints the result and duration of each test " +
+    "when it ends. Any HTTP status below 500 passes. PATTERN matches transports, ssh hosts and, as in postern " +
+    "clusters, clusters; for a cluster, postern also tests the jump hosts on its path. The exit code is 7 when a test failed and 4 when the configuration is invalid.",
   examples: [
     ["postern test", "Test all jump hosts and clusters"],
     ["postern test 'jump*' --timeout 5s", "Test the matching jump hosts and clusters"],
     ["postern test -l cloud=exoscale --parallel 40", "Test the clusters with this fact, 40 at once"],
-    ["postern test -o json | jq .counts", "Print the counts for programs"],
+    ["postern test -o json | jq .counts", "Print only the counts"],
   ],
   parser: merge(
     clusterWords,

@@ -18,7 +18,7 @@ export default defineCommand({
   summary: "Fetch the catalogue of clusters and reload instances",
   description:
     "Signs in when the stored token no longer works, fetches and stores the clusters of each catalogue, and reloads " +
-    "your running instances. Instances use the stored catalogue until the next update, without a connection to its " +
+    "your running instances. Instances use the stored catalogue until the next update, without connecting to its " +
     "API. A failed update changes nothing.",
   examples: [
     ["postern update", "Fetch all configured catalogues"],

@@ -46,7 +46,7 @@ export const renderOptions = object({
   part: withDefault(
     option("--part", oneOf(["manifests", "environment"], "TYPE"), {
       description: words(
-        "What to print for an install-config: manifests or environment (default: manifests).",
+        "Output for an install-config: manifests or environment (default: manifests).",
       ),
     }),
     "manifests",
@@ -151,7 +151,7 @@ function requireConsent({ withCredentials, show }: Values, { terminal }: World):
     });
   }
   if (terminal.isOutput && !show) {
-    throw new PosternError("auth", "Cannot print a password to a terminal without --show", {
+    throw new PosternError("auth", "Cannot print a password to a terminal: missing option: --show", {
       hint: "redirect the output to a file, or add --show",
     });
   }

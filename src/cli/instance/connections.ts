@@ -28,7 +28,7 @@ export default defineCommand({
   examples: [
     ["postern connections", "List all live connections"],
     ["postern connections close 42", "Close connection 42 with a reset to its client"],
-    ["postern connections -o json", "Print JSON for programs"],
+    ["postern connections -o json", "Print JSON for scripts"],
   ],
   parser: object({
     close: optional(command(

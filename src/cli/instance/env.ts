@@ -39,7 +39,7 @@ export default defineCommand({
   async run({ shell, client, unset, credentials, show, id = "default" }, world, context) {
     const { renderEnvironment } = await import("../../instance/mod.ts");
     if (credentials && !show && world.terminal.isOutput) {
-      throw new PosternError("usage", "Cannot print credentials to a terminal without --show", {
+      throw new PosternError("usage", "Cannot print credentials to a terminal: missing option: --show", {
         hint: "pipe them to a program, or add --show",
       });
     }

@@ -31,7 +31,7 @@ export const proxyOut = defineCommand({
   description: "kubevpn's spelling of postern proxy --kubernetes with a listener for SOCKS only.",
   examples: [[
     "postern proxy-out --listen-socks 127.0.0.1:1080",
-    "Listen for SOCKS clients of the current context's cluster",
+    "Reach the cluster of the current context over SOCKS",
   ]],
   parser: object({
     listenSocks: optional(option("--listen-socks", address, {

@@ -21,7 +21,7 @@ export default defineCommand({
   examples: [
     ["postern status", "Show all your instances"],
     ["postern status --watch", "Update every second"],
-    ["postern status -o json | jq '.[].listeners'", "Print the listeners for programs"],
+    ["postern status -o json | jq '.[].listeners'", "Print only the listeners"],
     ['xdg-open "$(postern status --page)"', "Open the live page in a browser"],
   ],
   parser: object({
@@ -90,15 +90,15 @@ async function statuses(
   if (found.length === 0 && distrusted && silent.length === 1) throw distrusted;
   await world.terminal.err(silent.join(""));
   if (found.length === 0 && silent.length > 0) {
-    throw new PosternError("timeout", "Cannot show a status: no instance answers", {
+    throw new PosternError("timeout", "Cannot show the status: no instance answers", {
       hint: "find the process that hangs with postern doctor, and kill it",
     });
   }
   if (found.length === 0) {
-    throw new PosternError("refused", "Cannot show a status: no instance is running", {
+    throw new PosternError("refused", "Cannot show the status: no instance is running", {
       exit: 3,
       detail: "no_instance",
-      hint: "start one with: postern proxy",
+      hint: "start one: postern proxy",
     });
   }
   return found;

@@ -44,7 +44,7 @@ export default defineCommand({
       throw new PosternError("refused", "Cannot stop an instance: none is running", {
         exit: 3,
         detail: "no_instance",
-        hint: "start one with: postern proxy",
+        hint: "start one: postern proxy",
       });
     }
     for (const result of await Promise.allSettled(ids.map((id) => stop(id, world, { signal })))) {

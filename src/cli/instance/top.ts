@@ -20,14 +20,14 @@ export default defineCommand({
   name: "top",
   summary: "Show live connections and traffic",
   description:
-    "The live page in a terminal. Keys: q quits, / filters rows by words, s sorts by the next column, r reverses the " +
+    "Shows the live page in the terminal. Keys: q quits, / filters rows by words, s sorts by the next column, r reverses the " +
     "order, e shows ended connections, the arrow keys select a row, and x closes the selected connection after a " +
-    "confirmation. Without a terminal, postern prints one snapshot and exits. -o json prints one line of JSON per " +
-    "second.",
+    "confirmation. Without a terminal, postern prints one snapshot and exits. -o json prints one JSON object per " +
+    "line, once a second.",
   examples: [
     ["postern top", "Show the connections, updated every second"],
     ["postern top --once | head", "Print one snapshot"],
-    ["postern top -o json | jq .status.bytes", "Print the byte counters for programs"],
+    ["postern top -o json | jq .status.bytes", "Print only the byte counters"],
   ],
   parser: object({
     id: instanceOption(),

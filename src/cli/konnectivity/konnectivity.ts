@@ -23,11 +23,11 @@ export default defineCommand({
     ],
     [
       "postern konnectivity agent --proxy-server-host=konn.example.net --ca-cert=ca.crt --agent-cert=agent.crt --agent-key=agent.key",
-      "Run an agent for this server",
+      "Run an agent that connects to this server",
     ],
     [
       "postern konnectivity dial --proxy-uds=/run/front.sock http://10.0.0.7:8080/healthz",
-      "Fetch a page through the server and its agent",
+      "Fetch a page through a server and one of its agents",
     ],
     [
       "postern konnectivity certs --san=konn.example.net certs",

@@ -4,6 +4,7 @@ import { formatMessage, type Message } from "@optique/core/message";
 import { getDocPageSync, type Parser, parseSync } from "@optique/core/parser";
 import { formatUsage, type Usage } from "@optique/core/usage";
 import type { Log } from "../../core/mod.ts";
+import { alternatives } from "../../config/mod.ts";
 import { PosternError } from "../../words/mod.ts";
 import { withEmptyValues } from "../../permissions/mod.ts";
 import type { World } from "../../world/mod.ts";
@@ -151,9 +152,11 @@ function helpPage<T>(
   ].join("\n\n") + "\n";
 }
 
-/** The first argument that a command requires. */
+/** The first argument that a command requires, or its subcommands. */
 function missingOf(usage: Usage): string | undefined {
-  return usage.flatMap((term) => term.type === "argument" ? [term.metavar] : [])[0];
+  const parts = partsOf(usage);
+  return usage.flatMap((term) => term.type === "argument" ? [term.metavar] : [])[0] ??
+    (parts.length > 0 ? alternatives(parts) : undefined);
 }
 
 /** The subcommands of a command. */
@@ -169,7 +172,9 @@ function partsOf(usage: Usage): readonly string[] {
 function usageText(program: string, usage: Usage, width: number): string {
   return formatUsage(program, usage, { expandCommands: true }).split("\n").map((line, at) => {
     const head = `${at === 0 ? "Usage:" : "      "} ${program}`;
-    const terms = line.slice(program.length).match(/\[.*?\](?= |$)|\(.*\)|\S+/g) ?? [];
+    const found: string[] = line.slice(program.length).match(/\[.*?\](?= |$)|\(.*\)|\S+/g) ?? [];
+    // The program of `postern clusters NAME VERB` contains the NAME that its parser reads.
+    const terms = program.includes(" NAME ") ? found.filter((term) => term !== "NAME") : found;
     return `${head} ${wrapped(terms, width - head.length - 1, " ".repeat(head.length + 1))}`.trimEnd();
   }).join("\n");
 }
@@ -183,7 +188,7 @@ export function isAboutValue([first]: Message): boolean {
 export function usageError(program: string, error: Message, argument?: string): PosternError {
   const text = formatMessage(error, { colors: false, quotes: true }).replaceAll("`", "")
     .replace(
-      /^Missing required argument\.$/,
+      /^(Missing required argument|No matching command found)\.$/,
       argument === undefined ? "$&" : `Missing argument: ${argument}.`,
     )
     .replace(/^(\S+):\s+must /, "$1 must ");

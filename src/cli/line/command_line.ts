@@ -145,7 +145,7 @@ export function compatPage(groups: readonly CommandGroup[], width: number): stri
       return `${title}:\n${lines.join("")}`;
     },
   );
-  const about = "These commands keep the spellings of other programs, for scripts and habits. " +
+  const about = "These commands accept the spellings of other programs, so existing scripts keep working. " +
     "postern COMMAND --help describes each of them.";
   return [`${wrapped(about.split(" "), width)}\n`, ...sections].join("\n");
 }

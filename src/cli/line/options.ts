@@ -2,7 +2,7 @@ import { type Message, message, text } from "@optique/core/message";
 import { optional, withDefault } from "@optique/core/modifiers";
 import { option } from "@optique/core/primitives";
 import { choice, integer, string, type ValueParser } from "@optique/core/valueparser";
-import { parseDuration } from "../../config/mod.ts";
+import { alternatives, parseDuration } from "../../config/mod.ts";
 import { optionNames } from "../../permissions/mod.ts";
 import type { ArgumentParser } from "./command.ts";
 
@@ -21,7 +21,7 @@ export function outputOption<const F extends OutputFormat>(
 ): ArgumentParser<F> {
   return withDefault(
     option("-o", "--output", oneOf(formats, "FORMAT"), {
-      description: words(`Output format: ${listed(formats)} (default: ${standard}).`),
+      description: words(`Output format: ${alternatives(formats)} (default: ${standard}).`),
     }),
     standard,
   );
@@ -41,7 +41,7 @@ export function oneOf<const T extends string>(
     | "TYPE"
     | "VERSION",
 ): ValueParser<"sync", T> {
-  const invalidChoice = (input: string) => message`must be ${text(listed(values))}, not ${input}`;
+  const invalidChoice = (input: string) => message`must be ${text(alternatives(values))}, not ${input}`;
   return choice(values, { metavar, errors: { invalidChoice } });
 }
 
@@ -117,10 +117,6 @@ export function pathValue(metavar: "PATH" | "FILE"): ValueParser<"sync", string>
 /** Turns a plain sentence into a description for the parser. */
 export function words(sentence: string): Message {
   return [text(sentence)];
-}
-
-function listed(names: readonly string[]): string {
-  return names.length < 2 ? names.join("") : `${names.slice(0, -1).join(", ")} or ${names.at(-1)}`;
 }
 
 function shortened(input: string): string {

@@ -21,7 +21,7 @@ export default defineCommand({
     "Prints one line per check, with a hint for each problem. The exit code is 7 when a check failed and 4 when the " +
     "configuration cannot be read; warnings do not change it.",
   examples: [
-    ["postern doctor -o json", "Print JSON for programs"],
+    ["postern doctor -o json", "Print JSON for scripts"],
     ["postern doctor --url https://console.example.net/", "Check whether NO_PROXY is right for a page"],
   ],
   parser: object({

@@ -7,7 +7,7 @@ export default defineCommand({
   name: "version",
   summary: "Print the version",
   description: "postern --version prints the same line. With -o json, postern also prints its platform.",
-  examples: [["postern version -o json", "Print JSON for programs"]],
+  examples: [["postern version -o json", "Print JSON for scripts"]],
   parser: object({ output: outputOption(["table", "json", "yaml"], "table") }),
   async run({ output }, world, { version }) {
     const { platform, arch, isCompiled } = world.process;

@@ -42,7 +42,7 @@ export async function catalogueSources(
   );
   const all = named ?? (ofEnvironment ? [ofEnvironment] : []);
   if (all.length === 0) {
-    throw new PosternError("config", "Cannot find the catalogue: none is configured", {
+    throw new PosternError("config", "Cannot find a catalogue: none is configured", {
       hint: "add to the configuration: catalogues: [{ lieutenant: https://api.syn.example.com }]; or set " +
         "LIEUTENANT_URL",
     });

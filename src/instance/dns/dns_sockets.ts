@@ -163,7 +163,8 @@ export class DnsSockets implements AsyncDisposable {
       log,
       deadlines: this.#deadlines,
       limits: { ...limits, connections: Math.min(limits.connections, mostClients) },
-      dial: () => Promise.reject(new PosternError("not_allowed", "A DNS listener is not a proxy")),
+      dial: () =>
+        Promise.reject(new PosternError("not_allowed", "Cannot connect: a DNS listener is not a proxy")),
     };
     this.#serving.spawn((signal) => serveDnsDatagrams(datagrams, dns, { signal }));
     this.#serving.spawn((signal) =>

@@ -229,7 +229,7 @@ export class Exchange {
     }
     if (status === 407) {
       throw this.#impassable("it has status 407, which only a proxy may send", {
-        hint: "an upstream proxy requires a password: set it in the transport, not in the client",
+        hint: "set the upstream proxy's password in the transport, not in the client",
       });
     }
   }

@@ -31,7 +31,7 @@ export function createControl(source: PageSource, { token }: ControlOptions = {}
           "usage",
           `Cannot answer ${request.path}: the instance does not support this request`,
           {
-            hint: "the instance may run another version: compare postern version and postern status",
+            hint: "compare versions: postern version and postern status",
           },
         ),
       );

@@ -60,7 +60,10 @@ export async function readProxyMaterial(
   const installed = install && readInstallConfig(install.value, { ca: caText });
   if (file === undefined) {
     if (!install || !installed) {
-      throw new PosternError("usage", "Cannot check a proxy: name a FILE or --install-config");
+      throw new PosternError(
+        "usage",
+        "Cannot check a proxy: missing argument: FILE or --install-config FILE",
+      );
     }
     const { spec, problems, facts, clusterNetworks, trustBundle } = installed;
     const name = "additionalTrustBundle";

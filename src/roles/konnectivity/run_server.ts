@@ -74,7 +74,7 @@ export async function runKonnectivityServer(
   // A TCP frontend must demand client certificates; file permissions protect a socket.
   const isSecure = settings.frontTls.cert !== undefined;
   if (!isSecure && !("path" in settings.front)) {
-    throw new PosternError("config", "Cannot serve clients over TCP without certificates", {
+    throw new PosternError("config", "Cannot accept clients over TCP: missing certificate files", {
       hint: "set --server-ca-cert, --server-cert and --server-key, or --uds-name with --server-port=0",
     });
   }
@@ -96,7 +96,7 @@ export async function runKonnectivityServer(
     within({ clock, ms: limits.handshake, signal, error: late }, async (signal) => {
       const { ca, cert, key } = await tls.read();
       if (cert === undefined || key === undefined) {
-        throw new PosternError("config", "Cannot serve TLS without a certificate and its key", {
+        throw new PosternError("config", "Cannot serve TLS: missing certificate or key", {
           hint: "name both files: --cluster-cert and --cluster-key, --server-cert and --server-key",
         });
       }

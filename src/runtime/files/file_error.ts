@@ -51,8 +51,7 @@ const reasons: Readonly<Record<string, Reason>> = {
   ENOENT: {
     code: "config",
     reason: "no such file or directory",
-    hint:
-      "check the path; a relative one starts at the working directory, or at the directory of the file that names it",
+    hint: "check the path, or use an absolute path",
   },
   EISDIR: { code: "config", reason: "is a directory", hint: "use a file instead of the directory" },
   ENOTDIR: {

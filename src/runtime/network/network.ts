@@ -181,7 +181,7 @@ function lookupError(error: Error, name: string): PosternError {
   return new PosternError("name_not_found", `Cannot resolve "${name}"`, {
     cause: error,
     reason: "no such name",
-    hint: "a name of another network needs a route through that network; check it: postern explain",
+    hint: "for a name of another network, add a route through that network; check it: postern explain HOST",
   });
 }
 

@@ -71,7 +71,7 @@ export function trust(
 ): void {
   if (!context?.addCACert) {
     throw new PosternError("config", "Cannot use TLS: the runtime of this build does not support it", {
-      hint: "use a postern that is compiled with Deno 2.9 or newer",
+      hint: "use a postern compiled with Deno 2.9 or newer",
     });
   }
   for (const pem of pems) context.addCACert(pem);

@@ -102,7 +102,7 @@ function clientError(error: unknown): unknown {
   if (/not implemented|is not a (function|constructor)/i.test(error.message)) {
     return new PosternError("config", "Cannot serve TLS: the runtime of this build does not support it", {
       cause: error,
-      hint: "use a postern that is compiled with Deno 2.9 or newer",
+      hint: "use a postern compiled with Deno 2.9 or newer",
     });
   }
   // Node's server reports a certificate with an untrusted signature only like this.

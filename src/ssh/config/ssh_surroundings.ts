@@ -140,7 +140,7 @@ async function* hostFindings(
   }
   if (all.length === 0 && host.pubkey) {
     const hint = "start an ssh agent and add a key to it, or name an IdentityFile";
-    yield { name, state: "warning", detail: "there is no key to offer", hint };
+    yield { name, state: "warning", detail: "no key to offer", hint };
   }
   if (open === 0 || !(isKnown || host.strictHostKeyChecking !== "yes")) return;
   const address = formatTarget({ host: host.hostName, port: host.port });

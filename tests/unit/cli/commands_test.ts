@@ -181,7 +181,10 @@ for (
   Deno.test(`"${args.join(" ")}" refuses to print credentials to a terminal`, async () => {
     const world = new RecordingWorld({ isTerminal: true });
     assert.equal(await runCommandLine(readCommandLine(args), world, context), 2);
-    assert.match(world.err, /Cannot print credentials to a terminal without --show\n.*hint: .*--show/);
+    assert.match(
+      world.err,
+      /Cannot print credentials to a terminal: missing option: --show\n.*hint: .*--show/,
+    );
   });
 }
 

@@ -53,7 +53,7 @@ Deno.test("doctor() reports that an instance runs an older version", async () =>
     name: 'instance "default"',
     state: "warning",
     detail: "ready, version 1.2.3, pid 4711",
-    hint: "this postern is 1.3.0: restart the instance",
+    hint: "restart the instance to run version 1.3.0",
   });
   assert.equal(ofInstance(await findings(world))?.state, "ok");
   world.kill("SIGTERM");
@@ -70,7 +70,7 @@ Deno.test("doctor() names another instance that uses a port", async () => {
   };
   const found = await findings(world, "work");
   const [taken] = found.filter(({ name }) => name === "address 127.0.0.1:1");
-  assert.match(taken?.hint ?? "", /^instance "default" \(pid 4711\) uses it/);
+  assert.match(taken?.hint ?? "", /stop instance "default" \(pid 4711\), which listens there/);
   world.kill("SIGTERM");
   await instance.ended;
 });

@@ -129,7 +129,7 @@ Deno.test("runInstance() refuses an id in use and leaves the other instance alon
   const instance = await startInstance(world);
   world.files.put("/other.yaml", "listen: { mixed: 127.0.0.1:2 }\n");
   await assert.rejects(startInstance(world, { config: "/other.yaml" }), (error: PosternError) => {
-    assert.match(error.message, /^Cannot start: instance "default" is already running$/);
+    assert.match(error.message, /^Cannot start instance "default": it is already running$/);
     assert.equal(error.exit, 1);
     return true;
   });

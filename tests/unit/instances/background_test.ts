@@ -108,11 +108,11 @@ const deaths = [
   {
     name: "its own error, not later log lines of the running instance",
     said:
-      'postern: error: Cannot start: instance "work" is already running\npostern: hint: see it with: postern status\n' +
+      'postern: error: Cannot start instance "work": it is already running\npostern: hint: see it with: postern status\n' +
       "2026-01-02T03:04:05.000Z INFO  conn.done target=db.example.net:5432\n",
     code: 1,
     error: {
-      message: 'Cannot start: instance "work" is already running',
+      message: 'Cannot start instance "work": it is already running',
       hint: "see it with: postern status",
       exit: 1,
     },

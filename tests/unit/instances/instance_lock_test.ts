@@ -269,7 +269,7 @@ Deno.test("InstanceLock.take() refuses the id of an older postern's instance", a
   const world = withFormerPlace({ [`${former}/work.lock`]: "" });
   {
     using _lock = await world.files.lock(`${former}/work.lock`);
-    await assert.rejects(InstanceLock.take(world, "work"), /instance "work" is already running/);
+    await assert.rejects(InstanceLock.take(world, "work"), /instance "work": it is already running/);
   }
   await using _instance = await InstanceLock.take(world, "work");
 });

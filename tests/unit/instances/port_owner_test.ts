@@ -29,7 +29,10 @@ Deno.test("withOwner() names the instance that uses the address, even if others 
   });
   const owned = withOwner(world, error);
   await world.clock.advance(5000);
-  assert.match(String((await owned as PosternError).hint), /^instance "work" \(pid 4711\) uses it/);
+  assert.match(
+    String((await owned as PosternError).hint),
+    /stop instance "work" \(pid 4711\), which listens there/,
+  );
   world.kill("SIGTERM");
   await instance.ended;
 });

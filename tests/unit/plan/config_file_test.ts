@@ -50,7 +50,7 @@ const mistakes = [
     files: { [path]: "routesFrom: [/lists/big.txt]\ndefault: nowhere\n" },
     errors: [
       "routesFrom[0]: Cannot read /lists/big.txt: no such file",
-      'default: names "nowhere", which is not a transport: known are direct, reject',
+      'default: names the unknown transport "nowhere": known transports are direct, reject',
     ],
     at: "1:14",
   },
@@ -59,7 +59,7 @@ const mistakes = [
     files: { [path]: "transports: { direct: { reject: no } }\ndefault: nowhere\n" },
     errors: [
       "transports.direct: must have another name: this one is built in",
-      'default: names "nowhere", which is not a transport: known are direct, reject',
+      'default: names the unknown transport "nowhere": known transports are direct, reject',
     ],
     at: "1:15",
   },
@@ -67,7 +67,7 @@ const mistakes = [
     name: "a URL instead of a transport, without its password",
     files: { [path]: 'default: "http://me:secret@proxy.example"\n' },
     errors: [
-      'default: names "http://me:***@proxy.example", which is not a transport: known are direct, reject',
+      'default: names the unknown transport "http://me:***@proxy.example": known transports are direct, reject',
     ],
     at: "1:10",
   },
@@ -92,7 +92,7 @@ Deno.test("readConfig() reports problems of a list by its own lines", async () =
   const { errors } = await readConfig(new MemoryWorld({ files }), {});
   assert.equal(errors.length, 2);
   assert.match(errors[0] ?? "", /^\/config\/big\.txt:2: /);
-  assert.match(errors[1] ?? "", /^\/config\/big\.txt:3: names "gone", which is not a transport/);
+  assert.match(errors[1] ?? "", /^\/config\/big\.txt:3: names the unknown transport "gone"/);
 });
 
 Deno.test("readConfig() reads a list again that is just being saved", async () => {
@@ -198,7 +198,7 @@ const files = { [path]: "listen: { mixed: 127.0.0.1:1 }\nroutes: [{ to: a.exampl
 const misuses = [
   {
     overrides: { routes: ["b.example=gone"] },
-    error: '--route: names "gone", which is not a transport: known are direct, reject',
+    error: '--route: names the unknown transport "gone": known transports are direct, reject',
   },
   {
     overrides: { routes: ["b.example=proxy:ftp://me:secret@x"] },
@@ -231,7 +231,7 @@ Deno.test("readConfig() names the option that opens a listener to everyone", asy
   const { loaded, warnings } = await readConfig(new MemoryWorld({ files }), { overrides });
   assert.ok(loaded);
   assert.deepEqual(warnings, [
-    "--listen: is open to the network: every client that reaches 0.0.0.0:1 can use the proxy",
+    "--listen: is open to the network: any client that reaches 0.0.0.0:1 can use the proxy",
   ]);
 });
 

@@ -172,7 +172,7 @@ Deno.test("readConfig() checks the section catalogues like any other", async () 
   const { errors } = await readConfig(await worldWith({ config }), {});
   assert.equal(errors.length, 2, errors.join("\n"));
   assert.match(errors[0] ?? "", /:2:\d+: catalogues\[0\]\.lieutenant: must begin with https:\/\//);
-  assert.match(errors[1] ?? "", /:2:\d+: catalogues\[0\]\.via: names "nowhere", which is not a transport/);
+  assert.match(errors[1] ?? "", /:2:\d+: catalogues\[0\]\.via: names the unknown transport "nowhere"/);
   const { errors: [misspelt] } = await readConfig(await worldWith({ config: "catalogs: []\n" }), {});
   assert.match(misspelt ?? "", /catalogs: is not a known key, did you mean "catalogues"/);
 });
@@ -254,11 +254,11 @@ Deno.test("readConfig() ignores an unreadable catalogue of kharon", async () => 
 
 Deno.test("runInstance() without a fetched catalogue names the command that fetches it", async () => {
   const cases = [
-    { config: one, message: "Cannot start: no catalogue is stored, so nothing would be routed" },
+    { config: one, message: "Cannot start the instance: no catalogue is stored, so nothing would be routed" },
     {
       config: undefined,
       message:
-        "Cannot start: there is no configuration, no --route and no catalogue, so nothing would be routed",
+        "Cannot start the instance: there is no configuration, no --route and no catalogue, so nothing would be routed",
     },
   ];
   for (const { config, message } of cases) {

@@ -58,11 +58,11 @@ for (const { written, names } of readable) {
 const wrong: { written: unknown; lab?: unknown; says: readonly string[] }[] = [
   {
     written: { services: "lba" },
-    says: ['names.services names "lba", which is not a transport, did you mean "lab"?'],
+    says: ['names.services names the unknown transport "lba", did you mean "lab"?'],
   },
   {
     written: { services: "direct" },
-    says: ['names.services names "direct", which is not a transport: known are lab'],
+    says: ['names.services names the unknown transport "direct": known transports are lab'],
   },
   { written: { services: "hosted" }, says: ["names.services must name a transport of kind kubernetes"] },
   {

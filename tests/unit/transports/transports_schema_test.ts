@@ -106,7 +106,7 @@ const wrong: { written: unknown; problems: RegExp[] }[] = [
   },
   {
     written: { a: { proxy: { cluster: "lab" } } },
-    problems: [/^transports\.a\.proxy\.cluster names "lab", which is not a transport/],
+    problems: [/^transports\.a\.proxy\.cluster names the unknown transport "lab"/],
   },
   { written: { a: { proxy: {} } }, problems: [/^transports\.a\.proxy\.url must be set, or cluster/] },
   {
@@ -126,18 +126,18 @@ const wrong: { written: unknown; problems: RegExp[] }[] = [
   { written: { "a b": { reject: "x" } }, problems: [/the name must be/] },
   {
     written: { bastion: { reject: "x" }, a: { proxy: { url: "http://x" }, via: "bastoin" } },
-    problems: [/^transports\.a\.via names "bastoin", which is not a transport, did you mean "bastion"\?$/],
+    problems: [/^transports\.a\.via names the unknown transport "bastoin", did you mean "bastion"\?$/],
   },
   {
     written: { a: { proxy: { url: "nonsense" }, via: "missing" } },
     problems: [
       /^transports\.a\.proxy\.url/,
-      /^transports\.a\.via names "missing", which is not a transport: known are direct, reject$/,
+      /^transports\.a\.via names the unknown transport "missing": known transports are direct, reject$/,
     ],
   },
   {
     written: { direct: { reject: "x" }, a: { reject: "x", via: "missing" } },
-    problems: [/^transports\.direct must have/, /known are direct, reject$/],
+    problems: [/^transports\.direct must have/, /known transports are direct, reject$/],
   },
 ];
 for (const { written, problems } of wrong) {

@@ -84,7 +84,7 @@ inDirectory(
 inDirectory("read() reports the problem of a path", async (directory, files) => {
   await Deno.writeTextFile(`${directory}/file`, "");
   const cases: readonly (readonly [string, RegExp, RegExp?])[] = [
-    ["missing", /^Cannot read ".*missing": no such file or directory$/, /relative/],
+    ["missing", /^Cannot read ".*missing": no such file or directory$/, /absolute/],
     [".", /is a directory$/, /a file/],
     ["file/below", /not a directory$/, /each part/],
     ["x".repeat(300), /the name is too long$/],
