@@ -105,7 +105,7 @@ Deno.test("an unusable cluster on the command line fails before postern listens"
     ],
     [
       ["--kubernetes", "other", "--kubeconfig", file],
-      /Cannot use the context "other".*\n.*hint: take one of: lab\n/,
+      /Cannot use the context "other".*\n.*hint: use one of: lab\n/,
     ],
     [["--route", ".svc=kubernetes:other", "--kubeconfig", file], /Cannot use the context "other"/],
   ] as const;
