@@ -50,7 +50,7 @@ for (const { name, listen, hosts, six } of cases) {
       await http.send(`CONNECT ${written}:${port} HTTP/1.1\r\nHost: x\r\n\r\n`);
       assert.match(
         await http.restText(),
-        /^HTTP\/1\.1 403 [^]*\r\n\r\nCannot connect to \S+: the address is a listener of this instance, which would be a loop\nconnect to the address of your target/,
+        /^HTTP\/1\.1 403 [^]*\r\n\r\nCannot connect to \S+: the address is a listener of this instance, which would be a loop\nconnect to your target's address/,
         host,
       );
     }
