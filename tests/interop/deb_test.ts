@@ -7,7 +7,7 @@ import { compiled, denoDirectory, type Ended, Household, Instance } from "../sup
 const script = new URL("../../scripts/deb.ts", import.meta.url).pathname;
 const name = "dpkg installs the package, upgrades it under a running instance, and removes it";
 const program = compiled();
-if (program === undefined) skippedTest(name, "only for a compiled program: POSTERN_BIN is not set");
+if (program === undefined) skippedTest(name, "only on a compiled program: POSTERN_BIN is not set");
 else {
   peerTest(name, ["dpkg", "bash"], async ({ dpkg, bash }, t) => {
     const directory = await Deno.makeTempDir({ prefix: "deb-" });

@@ -72,7 +72,7 @@ peerTest(
 const install =
   "the formula for Homebrew installs the program with manual and completions, and its test passes";
 const program = compiled();
-if (program === undefined) skippedTest(install, "only for a compiled program: POSTERN_BIN is not set");
+if (program === undefined) skippedTest(install, "only on a compiled program: POSTERN_BIN is not set");
 else {
   peerTest(install, ["ruby", "bash"], async ({ ruby, bash }, t) => {
     await using stack = new AsyncDisposableStack();

@@ -19,7 +19,7 @@ interface Bundle {
 
 const namespace = inNamespace("--mount");
 const program = compiled();
-if (program === undefined) skippedTest(name, "only for a compiled program: POSTERN_BIN is not set");
+if (program === undefined) skippedTest(name, "only on a compiled program: POSTERN_BIN is not set");
 else if ("missing" in namespace) skippedTest(name, namespace.missing);
 else {
   peerTest(name, ["skopeo", "umoci", "curl"], async ({ skopeo, umoci, curl }, t) => {

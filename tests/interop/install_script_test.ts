@@ -78,7 +78,7 @@ const ofSystem = (name: string) => `PATH=/usr/bin:/bin exec ${name} "$@"`;
 const program = compiled();
 const sumsUp =
   "postern: the checksum comes from the same site: it proves a complete download, not who built it\n";
-const onlyCompiled = "only for a compiled program: POSTERN_BIN is not set";
+const onlyCompiled = "only on a compiled program: POSTERN_BIN is not set";
 
 const shells = [["sh", []], ["bash", []], ["busybox", ["sh"]]] as const;
 for (const [shell, words] of shells) {
