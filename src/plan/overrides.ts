@@ -120,9 +120,7 @@ function routesOf({ routes: written = [], kubernetes, ...clusters }: Overrides, 
       throw new PosternError(
         "usage",
         `Cannot read "${maskedUrl(text).slice(0, 200)}" as PATTERN=TRANSPORT: ${reason}`,
-        {
-          hint: "write, for example, --route .corp.example=proxy:http://127.0.0.1:3128",
-        },
+        { hint: "write, for example, --route .corp.example=proxy:http://127.0.0.1:3128" },
       );
     }
     const to = text.slice(0, at);

@@ -101,8 +101,13 @@ export function defineCommand<T>(definition: Definition<T>): Command {
     async start(args, world, context) {
       const parsed = parseSync(full, withEmptyValues(args, name));
       if (!parsed.success) {
-        if (!isAboutValue(parsed.error)) await world.terminal.err(`${this.usage(world.terminal.columns)}\n`);
-        throw usageError(program, parsed.error, missingOf(parser.usage));
+        const usage = this.usage(world.terminal.columns);
+        return await rejectLine(world, {
+          program,
+          usage,
+          error: parsed.error,
+          argument: missingOf(parser.usage),
+        });
       }
       // `own` is the value of `parser`; optique's type for a field of a generic object does not show that.
       const { own, globals } = parsed.value;
@@ -179,13 +184,28 @@ function usageText(program: string, usage: Usage, width: number): string {
   }).join("\n");
 }
 
-/** Whether the error names one option or argument; postern then omits the usage, which would bury the error. */
-export function isAboutValue([first]: Message): boolean {
+/** What the parser rejected. */
+export interface RejectedLine {
+  readonly program: string;
+  readonly usage: string;
+  readonly error: Message;
+  /** The first argument that the command requires. */
+  readonly argument?: string | undefined;
+}
+
+/** Fails for a command line that the parser rejected; prints the usage unless it would bury the error. */
+export async function rejectLine({ terminal }: World, { usage, ...rejected }: RejectedLine): Promise<never> {
+  if (!isAboutValue(rejected.error)) await terminal.err(`${usage}\n`);
+  throw usageError(rejected);
+}
+
+/** Whether the error names one option or argument. */
+function isAboutValue([first]: Message): boolean {
   return first !== undefined && ["optionName", "optionNames", "metavar"].includes(first.type);
 }
 
 /** Turns a parser error into a `PosternError`; the parser's "did you mean" becomes the hint. */
-export function usageError(program: string, error: Message, argument?: string): PosternError {
+function usageError({ program, error, argument }: Omit<RejectedLine, "usage">): PosternError {
   const text = formatMessage(error, { colors: false, quotes: true }).replaceAll("`", "")
     .replace(
       /^(Missing required argument|No matching command found)\.$/,

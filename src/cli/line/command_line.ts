@@ -9,8 +9,7 @@ import {
   type CommandContext,
   type CommandForm,
   type Example,
-  isAboutValue,
-  usageError,
+  rejectLine,
   wrapped,
 } from "./command.ts";
 import { globalOptions } from "./global_options.ts";
@@ -54,7 +53,10 @@ async function dispatch(
       await world.terminal.out(overview(groups, width));
       return 0;
     }
-    await demandGlobals(own, world);
+    const parsed = parseSync(globalOptions, own);
+    if (!parsed.success) {
+      return await rejectLine(world, { program: "postern", usage: usageLine, error: parsed.error });
+    }
     await world.terminal.err(`${overview(groups, width)}\n`);
     throw new PosternError("usage", "Cannot run postern: missing argument: COMMAND", {
       hint: "list the commands: postern help",
@@ -67,14 +69,6 @@ async function dispatch(
     return 0;
   }
   return await command.start(args, world, context);
-}
-
-/** Fails on global options that the parser rejects, such as one without its value. */
-async function demandGlobals(own: readonly string[], { terminal }: World): Promise<void> {
-  const parsed = parseSync(globalOptions, own);
-  if (parsed.success) return;
-  if (!isAboutValue(parsed.error)) await terminal.err(`${usageLine}\n`);
-  throw usageError("postern", parsed.error);
 }
 
 /** The form of a command that a line selects, with the words that it parses. */
@@ -107,12 +101,9 @@ export function find(groups: readonly CommandGroup[], name: string): Command {
 /** The page of `postern help`: one screen, without the spellings of other programs. */
 export function overview(groups: readonly CommandGroup[], width: number): string {
   const shown = withCommands(groups, ({ replacement }) => replacement === undefined);
-  const longest = Math.max(
-    ...shown.filter(({ isBrief }) => !isBrief).flatMap(({ commands }) =>
-      commands.map(({ name }) => name.length)
-    ),
-  );
-  const sections = shown.filter(({ isBrief }) => !isBrief).map(({ title, commands }) =>
+  const described = shown.filter(({ isBrief }) => !isBrief);
+  const longest = Math.max(...described.flatMap(({ commands }) => commands.map(({ name }) => name.length)));
+  const sections = described.map(({ title, commands }) =>
     `${title}:\n${commands.map(({ name, summary }) => `  ${name.padEnd(longest)}  ${summary}\n`).join("")}`
   );
   const brief = shown.filter(({ isBrief }) => isBrief).map(({ title, commands }) => {

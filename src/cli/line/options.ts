@@ -1,4 +1,5 @@
 import { type Message, message, text } from "@optique/core/message";
+import type { NonEmptyString } from "@optique/core/nonempty";
 import { optional, withDefault } from "@optique/core/modifiers";
 import { option } from "@optique/core/primitives";
 import { choice, integer, string, type ValueParser } from "@optique/core/valueparser";
@@ -29,17 +30,7 @@ export function outputOption<const F extends OutputFormat>(
 
 export function oneOf<const T extends string>(
   values: readonly T[],
-  metavar:
-    | "CLIENT"
-    | "FORMAT"
-    | "LEVEL"
-    | "MODE"
-    | "PROTO"
-    | "SHELL"
-    | "SOURCE"
-    | "SYSTEM"
-    | "TYPE"
-    | "VERSION",
+  metavar: NonEmptyString,
 ): ValueParser<"sync", T> {
   const invalidChoice = (input: string) => message`must be ${text(alternatives(values))}, not ${input}`;
   return choice(values, { metavar, errors: { invalidChoice } });

@@ -14,12 +14,11 @@ export interface WorkQueueOptions {
 
 export type Outcome = "done" | "again";
 
-const firstPause = 250;
-const longestPause = 60_000;
-/**
- * Delays after a rejection, in ms: a starting API server rejects writes briefly, a missing permission lasts.
- */
-const refusals = { first: 1_000, most: 300_000, factor: 4 };
+/** Delays before the next attempt, in ms. */
+const failurePauses = { first: 250, most: 60_000 };
+const outagePauses = { first: 250, most: 10_000 };
+/** A starting API server rejects writes briefly, a missing permission lasts. */
+const refusalPauses = { first: 1_000, most: 300_000, factor: 4 };
 
 /** A queue of keys: each key is queued once and never processed twice at the same time. */
 export class WorkQueue implements AsyncDisposable {
@@ -113,7 +112,7 @@ export class WorkQueue implements AsyncDisposable {
       this.#ready.add(key);
       if (this.#outage) return;
       const timer = clock.after(
-        this.#pause(this.#outages++, { first: firstPause, most: longestPause / 6 }),
+        this.#pause(this.#outages++, outagePauses),
         () => {
           this.#outage = undefined;
           this.#pump();
@@ -124,7 +123,7 @@ export class WorkQueue implements AsyncDisposable {
     }
     const failures = this.#failures.get(key) ?? 0;
     this.#failures.set(key, failures + 1);
-    const terms = isPosternError(error, "not_allowed") ? refusals : { first: firstPause, most: longestPause };
+    const terms = isPosternError(error, "not_allowed") ? refusalPauses : failurePauses;
     const timer = clock.after(this.#pause(failures, terms), () => {
       this.#waiting.delete(key);
       this.add(key);
