@@ -74,7 +74,7 @@ const foreign =
 const prose = /\.(?:ts|js|css|html|md|ya?ml|sh|ps1|go|rs|py|json|txt)$|^\.ci\/run$/;
 
 /** Whether a file of the repository has sentences that we wrote. */
-export function isOurProse(path: string): boolean {
+function isOurProse(path: string): boolean {
   return prose.test(path) && !foreign.test(path);
 }
 
@@ -82,7 +82,7 @@ export function isOurProse(path: string): boolean {
 if (import.meta.main) {
   let count = 0;
   for (const path of Deno.args) {
-    for await (const file of filesBelow(path.replace(/^\.\/|\/$/g, ""))) {
+    for await (const file of proseFiles(path.replace(/^\.\/|\/$/g, ""))) {
       for (const { line, words, instead } of bannedWords(await Deno.readTextFile(file))) {
         count++;
         console.log(`${file}:${line}: ${words} → ${instead}`);
@@ -93,12 +93,13 @@ if (import.meta.main) {
   if (count > 0) Deno.exit(1);
 }
 
-async function* filesBelow(path: string): AsyncGenerator<string> {
+/** The files with our sentences at a path, from the root of the repository. */
+export async function* proseFiles(path: string): AsyncGenerator<string> {
   if ((await Deno.stat(path)).isFile) {
     if (isOurProse(path)) yield path;
     return;
   }
   for await (const { name } of Deno.readDir(path)) {
-    if (name !== ".git" && name !== "dist") yield* filesBelow(`${path}/${name}`);
+    if (name !== ".git" && name !== "dist") yield* proseFiles(`${path}/${name}`);
   }
 }

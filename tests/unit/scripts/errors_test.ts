@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { sourceTexts } from "../../support/source_texts.ts";
 
 /** Messages concatenated from another error instead of using `withContext`, `pathFailure` or `reasonOf`. */
 const byHand = [
@@ -9,7 +10,7 @@ const byHand = [
 Deno.test("no code concatenates a message from another error", async () => {
   const found: string[] = [];
   let files = 0;
-  for await (const [path, text] of sources(new URL("../../../src/", import.meta.url))) {
+  for await (const [path, text] of sourceTexts("src")) {
     files++;
     if (isByHand(text)) found.push(path);
   }
@@ -29,12 +30,4 @@ for (const text of wrong) {
 
 function isByHand(text: string): boolean {
   return byHand.some((pattern) => pattern.test(text));
-}
-
-async function* sources(directory: URL): AsyncGenerator<[path: string, text: string]> {
-  for await (const { name, isDirectory } of Deno.readDir(directory)) {
-    const url = new URL(name + (isDirectory ? "/" : ""), directory);
-    if (isDirectory) yield* sources(url);
-    else if (name.endsWith(".ts")) yield [url.pathname, await Deno.readTextFile(url)];
-  }
 }

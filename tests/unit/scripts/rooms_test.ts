@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { sourceTexts } from "../../support/source_texts.ts";
 import { runDeno } from "../../../scripts/bundle.ts";
 import { mostExports, rooms, usualExports } from "../../../scripts/lint_rooms.ts";
 
@@ -57,7 +58,7 @@ Deno.test("imports of values between files form no circle", async () => {
 
 Deno.test("one file declares each exported name", async () => {
   const files = new Map<string, string[]>();
-  for await (const [path, text] of sources(new URL("src/", root))) {
+  for await (const [path, text] of sourceTexts("src")) {
     const declared = text.matchAll(
       /^export (?:abstract |async |declare )*(?:function\*?|class|interface|type|const|let) (\w+)/gm,
     );
@@ -68,13 +69,3 @@ Deno.test("one file declares each exported name", async () => {
   assert.ok(files.size > 1500);
   assert.deepEqual([...files].filter(([, paths]) => paths.length > 1), []);
 });
-
-async function* sources(directory: URL): AsyncGenerator<readonly [path: string, text: string]> {
-  for await (const { name, isDirectory } of Deno.readDir(directory)) {
-    if (isDirectory) yield* sources(new URL(`${name}/`, directory));
-    else if (name.endsWith(".ts")) {
-      const file = new URL(name, directory);
-      yield [file.href.slice(root.href.length), await Deno.readTextFile(file)];
-    }
-  }
-}

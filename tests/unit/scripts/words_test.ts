@@ -4,6 +4,7 @@ import { bannedWords, longSentences } from "../../../scripts/banned_words.ts";
 import { commandGroups } from "../../../src/cli/line/all_commands.ts";
 import type { Command } from "../../../src/cli/line/command.ts";
 import { overview } from "../../../src/cli/line/command_line.ts";
+import { sourceTexts, stringsOf } from "../../support/source_texts.ts";
 import { clusterVerbs } from "../../../src/permissions/option_table.ts";
 
 // Part 1: the help of every command.
@@ -132,8 +133,8 @@ function notWordsOf(glossary: string): string[] {
 Deno.test("words: no sentence in a string of src has over 40 words", async () => {
   const found: string[] = [];
   let count = 0;
-  for await (const [path, text] of sources(new URL("../../../src/", import.meta.url))) {
-    for (const literal of literals(text)) {
+  for await (const [path, text] of sourceTexts("src")) {
+    for (const literal of stringsOf(text)) {
       count++;
       found.push(...longLines(literal).map((sentence) => `${path}: ${sentence}`));
     }
@@ -161,85 +162,11 @@ const literalCases = [
   { name: "a division", text: 'x / 2 + f("a") / y', is: ["a"] },
 ];
 for (const { name, text, is } of literalCases) {
-  Deno.test(`words: literals() finds ${name}`, () => assert.deepEqual(literals(text), is));
+  Deno.test(`words: stringsOf() finds ${name}`, () => assert.deepEqual(stringsOf(text), is));
 }
 
 Deno.test("words: a long sentence in two joined strings is found", () => {
   const half = "word ".repeat(25);
-  const [literal = ""] = literals(`throw new PosternError("usage", "${half}" +\n  "${half}")`).slice(1);
+  const [literal = ""] = stringsOf(`throw new PosternError("usage", "${half}" +\n  "${half}")`).slice(1);
   assert.equal(longLines(`${literal} ended`).length, 1);
 });
-
-/** The string and template literals of a source, joined where `+` joins them; `x` stands for each expression. */
-function literals(source: string): string[] {
-  const found: string[] = [];
-  scan(source, 0, found);
-  return found;
-}
-
-const tokens =
-  /\/\/.*|\/\*[^]*?\*\/|"(?:\\[^]|[^"\\\n])*"|'(?:\\[^]|[^'\\\n])*'|\/(?:\\.|\[(?:\\.|[^\]\\\n])*\]|[^/\\[\n])+\/[a-z]*|\s+|[\w$]+|[^]/y;
-
-/** Adds the literals from `start` on; ends at the closing brace of a template's expression, and returns its position. */
-function scan(source: string, start: number, found: string[]): number {
-  let joined: string | undefined;
-  const end = () => {
-    if (joined !== undefined) found.push(joined);
-    joined = undefined;
-  };
-  let depth = 0;
-  let before = "";
-  let at = start;
-  for (; at < source.length; before = source.slice(at - 1, at)) {
-    while (/\s/.test(source[at] ?? "")) at++;
-    tokens.lastIndex = at;
-    const [token = ""] = tokens.exec(source) ?? [];
-    at += token.length;
-    if (token.startsWith("//") || token.startsWith("/*")) continue;
-    if (token === "`") {
-      const text = template(source, at, found);
-      joined = `${joined ?? ""}${text.text}`;
-      at = text.next;
-    } else if (/^["']/.test(token)) {
-      joined = `${joined ?? ""}${token.slice(1, -1).replace(/\\([^])/g, "$1")}`;
-    } else if (token !== "+") {
-      end();
-      // After a value, a slash divides.
-      if (token.length > 1 && token.startsWith("/") && /[\w$)\]"'`]/.test(before)) at -= token.length - 1;
-      if (token === "{") depth++;
-      if (token === "}" && depth-- === 0) break;
-    }
-  }
-  end();
-  return at;
-}
-
-/** The text of a template whose content begins at `start`, and the position after its end. */
-function template(
-  source: string,
-  start: number,
-  found: string[],
-): { readonly text: string; readonly next: number } {
-  let text = "";
-  let at = start;
-  while (at < source.length && source[at] !== "`") {
-    if (source[at] === "\\") {
-      text += source[at + 1] ?? "";
-      at += 2;
-    } else if (source.startsWith("${", at)) {
-      text += "x";
-      at = scan(source, at + 2, found);
-    } else text += source[at++];
-  }
-  return { text, next: at + 1 };
-}
-
-async function* sources(directory: URL): AsyncGenerator<[path: string, text: string]> {
-  for await (const { name, isDirectory } of Deno.readDir(directory)) {
-    const url = new URL(name + (isDirectory ? "/" : ""), directory);
-    if (isDirectory) yield* sources(url);
-    else if (name.endsWith(".ts")) yield [url.pathname, await Deno.readTextFile(url)];
-  }
-}
-
-// Part 3, to come: the banned words in all files of the repository (`isOurProse` of scripts/banned_words.ts).
