@@ -96,6 +96,7 @@ const status = open({
     list(open({ name: words, fetchedAt: optional(words), clusters: count, problem: optional(words) })),
   ),
   dns: optional(open({ addresses: list(open({ host: words, port: port() })), domains: list(words) })),
+  udp: optional(open({ associations: count, refused: count, lastRefusal: optional(words) })),
   ...counts,
 });
 

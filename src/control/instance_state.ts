@@ -29,6 +29,8 @@ export interface Status {
   readonly catalogues?: readonly CatalogueState[];
   /** Absent if the instance does not answer DNS. */
   readonly dns?: DnsInfo;
+  /** Absent if the instance relays no UDP. */
+  readonly udp?: UdpInfo;
   readonly connections: { readonly open: number; readonly total: number; readonly failed: number };
   readonly bytes: { readonly up: number; readonly down: number };
   readonly memory: { readonly resident: number };
@@ -41,6 +43,15 @@ export interface DnsInfo {
   readonly domains: readonly string[];
   /** The number of names with an address in the fake range. */
   readonly fakeAddresses?: number;
+}
+
+/** The UDP relays of an instance. */
+export interface UdpInfo {
+  /** The number of clients. */
+  readonly associations: number;
+  /** How many datagrams had a route that carries no UDP, or were not allowed. */
+  readonly refused: number;
+  readonly lastRefusal?: string;
 }
 
 export interface ListenerState {

@@ -17,6 +17,7 @@ export type {
   TableState,
   TrafficSample,
   TransportState,
+  UdpInfo,
   WatchedStep,
   WatchedWhole,
   WatchUpdate,

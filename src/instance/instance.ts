@@ -19,6 +19,7 @@ import { RetiredTransports } from "./care/retired_transports.ts";
 import { demandUsable, TransportCare } from "./care/transport_care.ts";
 import { ConnectionTable } from "./dials/connection_table.ts";
 import { Dials } from "./dials/dials.ts";
+import { ListenerNames } from "./dns/client_names.ts";
 import { DnsHelper } from "./dns/dns_helper.ts";
 import { explainMeant } from "./dns/meaning.ts";
 import { type EnvironmentListener, reachableAt } from "./environment/proxy_environment.ts";
@@ -27,6 +28,7 @@ import { statusOf } from "./instance_status.ts";
 import { leaving, Lifecycle } from "./lifecycle.ts";
 import { dnsChanges, listenerChanges } from "./listening/listener_changes.ts";
 import { ListenerSet } from "./listening/listener_set.ts";
+import { UdpRelays } from "./udp/udp_relays.ts";
 import { InstanceWatch } from "./watching/instance_watch.ts";
 import { LogTail } from "./watching/log_tail.ts";
 
@@ -63,6 +65,7 @@ export class Instance implements AsyncDisposable {
   readonly #options: InstanceOptions;
   readonly #listeners: ListenerSet;
   readonly #dials: Dials;
+  readonly #udp: UdpRelays;
   readonly #lifecycle = new Lifecycle();
   /** Why the last reload failed. */
   #problem: string | undefined;
@@ -95,6 +98,15 @@ export class Instance implements AsyncDisposable {
     });
     this.#dns = new DnsHelper({ world, log, id: options.id, plan: () => this.plan });
     this.#dials = new Dials({ clock, connections, dns: this.#dns, transports: this.transports });
+    this.#udp = new UdpRelays({
+      clock,
+      log,
+      connections,
+      dials: this.#dials,
+      dns: this.#dns,
+      transports: this.transports,
+    });
+    const names = { clock, network: world.network, dns: this.#dns, transports: this.transports };
     this.#listeners = new ListenerSet({
       network: world.network,
       files: world.files,
@@ -103,6 +115,8 @@ export class Instance implements AsyncDisposable {
       log,
       pages: options.pages(this),
       dialOf: (listener) => this.#dials.dialOf(listener),
+      namesOf: (listener) => new ListenerNames(listener, names),
+      datagramsOf: (listener) => this.#udp.relayOf(listener),
       generation: () => this.plan.generation,
       usersOf: (listener, settings) => readUsers(world.files, listener, settings),
     });
@@ -299,6 +313,7 @@ export class Instance implements AsyncDisposable {
       transports: this.transports,
       dials: this.#dials,
       dns: this.#dns,
+      udp: this.#udp.info(),
       connections: this.connections,
       metrics: this.metrics,
     });
@@ -308,6 +323,7 @@ export class Instance implements AsyncDisposable {
     return [
       ...this.metrics.collect(this.connections.live, this.#world.process.memory()),
       ...this.#dns.collect(),
+      ...this.#udp.collect(),
     ];
   }
 }

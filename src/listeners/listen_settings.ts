@@ -68,6 +68,17 @@ const limits = record({
     described(integer({ min: 1, max: 1_000_000 }), "Maximum number of clients at once; more are rejected."),
     4096,
   ),
+  associations: optional(
+    described(
+      integer({ min: 1, max: 10_000 }),
+      "Maximum number of SOCKS5 clients at once whose UDP is relayed; more are rejected.",
+    ),
+    256,
+  ),
+  udpIdle: optional(
+    described(duration({ min: 1000 }), "How long a UDP relay, or one of its targets, may be idle."),
+    300_000,
+  ),
   handshake: optional(
     described(duration({ min: 100 }), "Timeout for a client to send its proxy request."),
     10_000,
@@ -111,6 +122,12 @@ const listen = record({
     described(flag(), "Allow listeners off loopback without authentication."),
     false,
   ),
+  udp: optional(
+    described(
+      flag(),
+      "Relay UDP for SOCKS5 clients, to targets whose route is direct or a SOCKS5 proxy (default: false).",
+    ),
+  ),
   auth: optional(described(auth, "Users of all listeners (default: no authentication).")),
   limits: optional(described(limits, "Limits on connections and durations.")),
 });
@@ -122,6 +139,8 @@ export const listenSettings: Schema<ListenSettings> = refine(listen, checkListen
 
 export const defaultLimits: Infer<typeof limits> = {
   connections: 4096,
+  associations: 256,
+  udpIdle: 300_000,
   handshake: 10_000,
   dial: 20_000,
   drain: 30_000,

@@ -12,7 +12,7 @@ export function statusText(status: Status, world: World): string {
   const paint = paintFor(world, "out");
   const now = world.clock.date().getTime();
   const since = (date: string) => formatAge(now - Date.parse(date));
-  const { listeners, transports, config, catalogues = [], connections, bytes, memory } = status;
+  const { listeners, transports, config, catalogues = [], connections, bytes, memory, udp } = status;
   const facts: [string, string][] = [
     ...listeners.map(({ kind, address, auth }): [string, string] => [
       "listens",
@@ -50,6 +50,15 @@ export function statusText(status: Status, world: World): string {
       `${counted(connections.open, "connection")} open, ${connections.total} so far, ` +
       `${connections.failed} failed; ${formatBytes(bytes.up)} up, ${formatBytes(bytes.down)} down`,
     ],
+    ...(udp === undefined ? [] : [
+      [
+        "UDP",
+        `relayed for ${counted(udp.associations, "SOCKS5 client")}, ${
+          counted(udp.refused, "datagram")
+        } refused` +
+        (udp.lastRefusal === undefined ? "" : `; last: ${lines(udp.lastRefusal)}`),
+      ] satisfies [string, string],
+    ]),
     ["memory", formatBytes(memory.resident)],
   ];
   const title = `${paint.bold(printable(status.id))}  ${stateText(status.state, paint)}  ` +

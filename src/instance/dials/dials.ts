@@ -1,5 +1,5 @@
 import { type Clock, Deadlines, type Dial, type Dialed, type DialRequest } from "../../core/mod.ts";
-import { formatTarget, PosternError } from "../../words/mod.ts";
+import { formatTarget, PosternError, type Target } from "../../words/mod.ts";
 import type { TransportState } from "../../control/mod.ts";
 import type { ListenerSettings } from "../../listeners/mod.ts";
 import type { BuiltTransport } from "../../transports/mod.ts";
@@ -35,17 +35,18 @@ export class Dials implements Disposable {
     return this.#counts.state(built);
   }
 
+  /** Counts a dial of a transport, and its failure if there is one. */
+  count(transport: string, error?: unknown): void {
+    this.#counts.add(transport, error);
+  }
+
   /** The dial function of a listener; `only` restricts its targets. */
   dialOf(listener: ListenerSettings): Dial {
     const allows = allowedBy(listener);
     if (!allows) return (request, options) => this.dial(request, options);
     return (request, options) => {
       if (allows(this.#parts.dns.meaningOf(request.target).target)) return this.dial(request, options);
-      const error = new PosternError(
-        "not_allowed",
-        `Cannot reach ${formatTarget(request.target)}: this listener does not allow that target`,
-        { hint: 'use another listener, or add the target to its "only" list' },
-      );
+      const error = notAllowed(request.target);
       return Promise.reject(this.#refused(request, { because: "listener", error }));
     };
   }
@@ -101,4 +102,13 @@ export class Dials implements Disposable {
     this.#parts.connections.begin(request, { transport: "reject", because }).failed(error);
     return error;
   }
+}
+
+/** The error for a target that the listener's "only" does not contain. */
+export function notAllowed(target: Target): PosternError {
+  return new PosternError(
+    "not_allowed",
+    `Cannot reach ${formatTarget(target)}: this listener does not allow that target`,
+    { hint: 'use another listener, or add the target to its "only" list' },
+  );
 }

@@ -2,12 +2,12 @@ import { type Clock, Counter, type Log, type Metric } from "../../core/mod.ts";
 import { describe, type Target } from "../../words/mod.ts";
 import type { World } from "../../world/mod.ts";
 import type { DnsInfo } from "../../control/mod.ts";
-import type { DnsReply, FakeRange } from "../../dns/mod.ts";
+import { type DnsReply, type FakeRange, lookupRange } from "../../dns/mod.ts";
 import type { ListenerLimits } from "../../listeners/mod.ts";
 import { DnsNames } from "./dns_names.ts";
 import { type DnsSocket, DnsSockets } from "./dns_sockets.ts";
 import { dnsDomains } from "./dns_domains.ts";
-import { FakeAddresses, fakeAddressFile } from "./fake_addresses.ts";
+import { FakeAddresses, fakeAddressFile, lookupFile } from "./fake_addresses.ts";
 import { type Meaning, meaningOf } from "./meaning.ts";
 import type { Plan, Settings } from "../../plan/mod.ts";
 
@@ -31,6 +31,8 @@ export class DnsHelper implements AsyncDisposable {
   readonly #counter = new Counter("postern_dns_queries_total", "DNS queries.", ["protocol", "outcome"]);
   readonly #failures: Failures;
   #fakes: FakeAddresses | undefined;
+  #lookups: FakeAddresses | undefined;
+  #openingLookups: Promise<FakeAddresses> | undefined;
 
   constructor(deps: DnsHelperDeps) {
     const { world: { network, clock }, log, plan } = deps;
@@ -48,6 +50,8 @@ export class DnsHelper implements AsyncDisposable {
 
   /** Binds and opens everything these settings need, without using any of it yet. */
   async prepare(settings: Settings): Promise<PreparedDns> {
+    // Clients may still use addresses from before a restart.
+    await this.#recallLookups();
     const range = settings.dns?.fakeRange;
     const fakes = range && await this.#opened(range);
     try {
@@ -84,7 +88,12 @@ export class DnsHelper implements AsyncDisposable {
 
   /** Maps the target of a request: a fake address stands for a name. */
   meaningOf(target: Target): Meaning {
-    return meaningOf(target, this.#fakes);
+    return meaningOf(target, { fakes: this.#fakes, lookups: this.#lookups });
+  }
+
+  /** The address that stands for a name in lower case. */
+  async standIn(name: string): Promise<string> {
+    return await (this.#fakes ?? await this.#openLookups()).addressOf(name);
   }
 
   /** The DNS part of `postern status`; undefined when the instance does not answer DNS. */
@@ -122,6 +131,34 @@ export class DnsHelper implements AsyncDisposable {
   async [Symbol.asyncDispose](): Promise<void> {
     await this.#sockets[Symbol.asyncDispose]();
     await this.#fakes?.[Symbol.asyncDispose]();
+    const lookups = await this.#openingLookups?.catch(() => undefined);
+    await lookups?.[Symbol.asyncDispose]();
+  }
+
+  /** Reads the addresses that an earlier run gave to clients; without them, the instance still starts. */
+  async #recallLookups(): Promise<void> {
+    const { world, log, id } = this.#deps;
+    const path = lookupFile(world, id);
+    if (this.#lookups) return;
+    try {
+      if (await world.files.info(path)) await this.#openLookups();
+    } catch (error) {
+      log.error("dns.addresses_lost", { path, reason: describe(error) });
+    }
+  }
+
+  async #openLookups(): Promise<FakeAddresses> {
+    const { world, log, id } = this.#deps;
+    const opening = this.#openingLookups ??= FakeAddresses.open(world, lookupFile(world, id), {
+      range: lookupRange,
+      log,
+    });
+    try {
+      return this.#lookups = await opening;
+    } catch (error) {
+      this.#openingLookups = undefined;
+      throw error;
+    }
   }
 
   async #opened(range: FakeRange): Promise<FakeAddresses> {

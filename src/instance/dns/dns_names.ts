@@ -8,8 +8,8 @@ import {
   type DnsData,
   type DnsRecord,
 } from "../../dns/mod.ts";
-import type { Route, Router } from "../../routing/mod.ts";
-import type { FakeAddresses } from "./fake_addresses.ts";
+import { namedPorts, type Route } from "../../routing/mod.ts";
+import { type FakeAddresses, isHostName } from "./fake_addresses.ts";
 import { type Plan, transportOf } from "../../plan/mod.ts";
 import { reverseAddress } from "./reverse_name.ts";
 
@@ -103,7 +103,7 @@ interface Answering {
 function answeringOf(name: string, plan: Plan): Answering | undefined {
   const domain = domainOf(name, plan.config.settings.dns?.domains ?? []);
   const isNamed = domain !== undefined;
-  for (const port of portsOf(plan.router)) {
+  for (const port of [0, ...namedPorts(plan.router).slice(0, mostPorts)]) {
     const route = plan.router.route({ host: name, port });
     const { transport: { names }, type } = transportOf(plan, route);
     const zone = zoneOf(route) ?? domain;
@@ -130,19 +130,7 @@ function domainOf(name: string, domains: readonly string[]): string | undefined 
   return around.sort((one, other) => other.length - one.length)[0];
 }
 
-/** The ports that rules name, and 0 for rules without a port: a DNS query has no port. */
-function portsOf({ rules }: Router): readonly number[] {
-  let ports = portsOfRules.get(rules);
-  if (!ports) {
-    const named = rules.flatMap(({ pattern: { port } }) => port ?? []);
-    ports = [0, ...[...new Set(named)].slice(0, mostPorts)];
-    portsOfRules.set(rules, ports);
-  }
-  return ports;
-}
-
-/** A cluster's tables change, its rules do not, so the ports are cached per rule list. */
-const portsOfRules = new WeakMap<Router["rules"], readonly number[]>();
+/** How many ports to try: 0 for rules without a port, because a DNS query has no port, and named ones. */
 const mostPorts = 64;
 
 /** Answers a name with an address of the fake range. */
@@ -152,8 +140,7 @@ async function standing(
   { fakes }: DnsState,
 ): Promise<DnsAnswer> {
   // Without a range there is no address; a name that cannot be a host name gets none either.
-  const isHost = /^(?:[a-z0-9](?:[a-z0-9_-]*[a-z0-9])?\.)*[a-z0-9](?:[a-z0-9_-]*[a-z0-9])?$/.test(name);
-  if (!fakes || !isHost) return { kind: name === zone ? "nodata" : "unknown", zone };
+  if (!fakes || !isHostName(name)) return { kind: name === zone ? "nodata" : "unknown", zone };
   if (type !== "A" && type !== "ANY") return { kind: "nodata", zone };
   const address = await fakes.addressOf(name);
   return { kind: "records", zone, records: [{ name, ttl: fakeTtl, type: "A", address }] };

@@ -3,7 +3,8 @@ import { PosternError, type Target } from "../../words/mod.ts";
 import type { World } from "../../world/mod.ts";
 import type { ExplanationInfo } from "../../control/mod.ts";
 import type { Settings, Transports } from "../../plan/mod.ts";
-import { FakeAddresses, fakeAddressFile } from "./fake_addresses.ts";
+import { type FakeRange, lookupRange } from "../../dns/mod.ts";
+import { FakeAddresses, fakeAddressFile, lookupFile } from "./fake_addresses.ts";
 
 /** The target that a client means: the requested one, or the name that its fake address stands for. */
 export interface Meaning {
@@ -14,9 +15,17 @@ export interface Meaning {
   readonly error?: PosternError;
 }
 
+/** The addresses that stand for names. */
+export interface StandIns {
+  /** The addresses of `dns.fakeRange`. */
+  readonly fakes?: FakeAddresses | undefined;
+  /** The addresses of `lookupRange`; an unassigned one is an address like any other. */
+  readonly lookups?: FakeAddresses | undefined;
+}
+
 /** Replaces a fake address with its name. */
-export function meaningOf(target: Target, fakes: FakeAddresses | undefined): Meaning {
-  const name = fakes?.nameOf(target.host);
+export function meaningOf(target: Target, { fakes, lookups }: StandIns): Meaning {
+  const name = fakes?.nameOf(target.host) ?? (lookups?.nameOf(target.host) || undefined);
   if (name === undefined) return { target };
   if (name !== "") return { target: { host: name, port: target.port }, by: target.host };
   const error = new PosternError(
@@ -29,17 +38,17 @@ export function meaningOf(target: Target, fakes: FakeAddresses | undefined): Mea
   return { target, error };
 }
 
-/** The same, from the file with an instance's fake addresses. */
+/** The same, from the files with an instance's fake addresses. */
 export async function storedMeaningOf(
   target: Target,
   { world, settings, id }: { readonly world: World; readonly settings: Settings; readonly id: string },
 ): Promise<Meaning> {
   const range = settings.dns?.fakeRange;
-  if (!range) return { target };
-  return meaningOf(
-    target,
-    await FakeAddresses.read(world, fakeAddressFile(world, id), { range, log: silentLog }),
-  );
+  const read = (path: string, range: FakeRange) => FakeAddresses.read(world, path, { range, log: silentLog });
+  return meaningOf(target, {
+    fakes: range && await read(fakeAddressFile(world, id), range),
+    lookups: await read(lookupFile(world, id), lookupRange),
+  });
 }
 
 /** The reason for a route, with the fake address if the client requested one. */

@@ -1,4 +1,4 @@
-import { type Clock, Deadlines, type Dial, type Log, Tasks } from "../../core/mod.ts";
+import { type ClientNames, type Clock, Deadlines, type Dial, type Log, Tasks } from "../../core/mod.ts";
 import { describe, type Endpoint, formatTarget, PosternError } from "../../words/mod.ts";
 import type { Files, Listening, Network } from "../../world/mod.ts";
 import {
@@ -8,6 +8,7 @@ import {
   listenerKinds,
   type ListenerSettings,
   type ListenSettings,
+  type OpenDatagramRelay,
   type Pages,
   type Serve,
   serveAdminAt,
@@ -44,6 +45,10 @@ export interface ListenerSetDeps {
   readonly pages: Pages;
   /** The dial function of a listener; `only` restricts its targets. */
   readonly dialOf: (listener: ListenerSettings) => Dial;
+  /** Looks up names for the clients of a listener. */
+  readonly namesOf?: (listener: ListenerSettings) => ClientNames;
+  /** Relays the datagrams of a listener's clients. */
+  readonly datagramsOf?: (listener: ListenerSettings) => OpenDatagramRelay;
   /** The generation of the current plan. */
   readonly generation: () => number;
   /** Reads the users' passwords; a missing file is a `config` error. */
@@ -190,6 +195,8 @@ export class ListenerSet implements AsyncDisposable {
         if (auth) authenticators.set(whose, auth);
         const deps: ListenerDeps = {
           dial: this.#world.dialOf(listener),
+          names: this.#world.namesOf?.(listener),
+          datagrams: settings.udp ? this.#world.datagramsOf?.(listener) : undefined,
           generation,
           clock,
           log,
