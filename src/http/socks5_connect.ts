@@ -41,10 +41,9 @@ export async function socks5Associate(
   await conn.write(encodeSocks5Request({ command: socks5Commands.associate, target }));
   const { code, bound = target } = await answer(messages, decodeOutcome, proxy);
   if (code === 0) return { bound, conn: messages.goOn() };
-  const { code: error = "protocol", says = `unknown reply ${code}` } = meanings[code] ?? {};
-  throw new PosternError(code === 7 ? "not_allowed" : error, `Cannot relay UDP through ${proxy}`, {
-    reason: code === 7 ? "it does not support UDP ASSOCIATE" : says,
-  });
+  const { code: kind = "protocol", says = `unknown reply ${code}` } = refusedRelay[code] ?? meanings[code] ??
+    {};
+  throw new PosternError(kind, `Cannot relay UDP through ${proxy}`, { reason: says });
 }
 
 /** Agrees with the proxy on a method, and signs in. */
@@ -97,6 +96,12 @@ const meanings: Readonly<Record<number, Meaning>> = {
   6: { code: "timeout", says: "timeout" },
   7: { code: "protocol", says: "it does not support CONNECT", detail: "command" },
   8: { code: "protocol", says: "it does not support this address type", detail: "address_type" },
+};
+
+/** The meaning of replies to UDP ASSOCIATE that differ. */
+const refusedRelay: Readonly<Record<number, Meaning>> = {
+  2: { code: "not_allowed", says: "its rules do not allow UDP" },
+  7: { code: "not_allowed", says: "it does not support UDP ASSOCIATE" },
 };
 
 function refusal(reply: number, target: Target, proxy: string): PosternError {

@@ -1,23 +1,20 @@
 import assert from "node:assert/strict";
-import type { Conn } from "../../../../src/core/mod.ts";
 import type { Target } from "../../../../src/words/mod.ts";
-import {
-  decodeSocks5Datagram,
-  decodeSocks5Reply,
-  encodeSocks5Datagram,
-  encodeSocks5Request,
-  socks5Commands,
-} from "../../../../src/wire/mod.ts";
+import { encodeSocks5Datagram, encodeSocks5Request } from "../../../../src/wire/mod.ts";
 import { settle } from "../../../support/fake_clock.ts";
 import { bytesOf } from "../../../support/fake_dial.ts";
-import { type RunningInstance, startInstance, take } from "../../../support/memory_instance.ts";
 import { readAll } from "../../../support/memory_conn.ts";
-import type { MemoryDatagrams } from "../../../support/memory_network.ts";
-import { MemoryWorld } from "../../../support/memory_world.ts";
+import {
+  configFile,
+  lines,
+  openUdpLab,
+  refusals,
+  server,
+  serveUdp,
+  UdpClient,
+} from "../../../support/udp_lab.ts";
 
 const { signal } = new AbortController();
-const text = new TextDecoder();
-const file = "/config/config.yaml";
 const base = (more = "") => `
 listen: { mixed: 127.0.0.1:1, socks: { address: 127.0.0.1:2, only: ["192.0.2.1:53"] }, unix: /run/me/x.sock, udp: true${more} }
 transports: { web: { proxy: { url: "http://127.0.0.1:9" } }, lab: { kubernetes: { kubeconfig: /missing } } }
@@ -25,112 +22,11 @@ transports: { web: { proxy: { url: "http://127.0.0.1:9" } }, lab: { kubernetes: 
 const config = `${base()}
 routes: [{ to: [corp.example, 10.0.0.0/8], via: web }, { to: [no.example], via: reject }]
 `;
-const server = { host: "192.0.2.1", port: 53 };
-
-/** An instance, a server that answers each datagram in upper case, and the instance's clients. */
-async function open(written = config) {
-  const world = new MemoryWorld({ files: { [file]: written } });
-  world.network.isPlaced = true;
-  world.network.names.set("dns.example", ["192.0.2.1"]);
-  const instance = await startInstance(world);
-  const answerer = await serve(world, server);
-  return {
-    world,
-    instance,
-    answerer,
-    async end() {
-      answerer.close();
-      world.kill("SIGTERM");
-      for (let turn = 0; turn < 40 && !instance.hasEnded(); turn++) {
-        await settle();
-        await world.clock.advance(600);
-      }
-      await instance.ended;
-      assert.equal(world.clock.waiting, 0);
-      assert.equal(world.network.openDatagrams, 0);
-    },
-  };
-}
-
-async function serve({ network }: MemoryWorld, at: Target): Promise<MemoryDatagrams & { heard: string[] }> {
-  const socket = Object.assign(await network.datagrams(at), { heard: [] as string[] });
-  void (async () => {
-    for (let got; (got = await socket.receive());) {
-      const heard = text.decode(got.bytes);
-      socket.heard.push(heard);
-      await socket.send(bytesOf(heard.toUpperCase()), got.from);
-    }
-  })();
-  return socket;
-}
-
-/** A client after its ASSOCIATE. */
-class Client {
-  readonly conn: Conn;
-  readonly socket: MemoryDatagrams;
-  readonly relay: Target;
-
-  private constructor(conn: Conn, socket: MemoryDatagrams, relay: Target) {
-    this.conn = conn;
-    this.socket = socket;
-    this.relay = relay;
-  }
-
-  static async associate({ network }: MemoryWorld, { at = 1, port = 0 } = {}): Promise<Client | number> {
-    const conn = await network.connect({ host: "127.0.0.1", port: at }, { signal });
-    const request = { command: socks5Commands.associate, target: { host: "0.0.0.0", port } };
-    await conn.write(Uint8Array.of(5, 1, 0, ...encodeSocks5Request(request)));
-    await take(conn, 2);
-    const reply = decodeSocks5Reply(await take(conn, 10));
-    assert(reply);
-    if (reply.value.code !== 0) {
-      await conn[Symbol.asyncDispose]();
-      return reply.value.code;
-    }
-    return new Client(conn, await network.datagrams({ host: "127.0.0.1", port }), reply.value.bound);
-  }
-
-  static async open(world: MemoryWorld, options = {}): Promise<Client> {
-    const client = await Client.associate(world, options);
-    assert(client instanceof Client, `reply ${client}`);
-    return client;
-  }
-
-  async send(target: Target, data: string, fragment = 0): Promise<void> {
-    const bytes = encodeSocks5Datagram(target, bytesOf(data));
-    bytes[2] = fragment;
-    await this.socket.send(bytes, this.relay);
-    await settle();
-  }
-
-  /** Sends, and returns the answer with its source. */
-  async ask(target: Target, data: string): Promise<string> {
-    await this.send(target, data);
-    const got = await this.socket.receive();
-    const header = got && decodeSocks5Datagram(got.bytes);
-    assert(got && header);
-    assert.deepEqual(got.from, this.relay);
-    const { target: { host, port } } = header.value;
-    return `${text.decode(got.bytes.subarray(header.used))} from ${host}:${port}`;
-  }
-
-  async leave(): Promise<void> {
-    await this.conn[Symbol.asyncDispose]();
-    this.socket.close();
-    await settle();
-  }
-}
-
-const lines = ({ lines }: RunningInstance, event: string) => lines.filter((line) => line.event === event);
-
-/** The status over the control socket's data: counts of the metrics page would need HTTP. */
-function refusals(instance: RunningInstance): string[] {
-  return lines(instance, "udp.refused").map((line) => `${line["target"]}: ${line["reason"]}`);
-}
+const open = (written = config) => openUdpLab(written);
 
 Deno.test("UDP ASSOCIATE relays datagrams, records each target and ends with its connection", async () => {
   const lab = await open();
-  const client = await Client.open(lab.world);
+  const client = await UdpClient.open(lab.world);
   assert.equal(client.relay.host, "127.0.0.1");
   assert.equal(await client.ask(server, "one"), "ONE from 192.0.2.1:53");
   assert.equal(await client.ask({ host: "dns.example", port: 53 }, "two"), "TWO from 192.0.2.1:53");
@@ -155,7 +51,7 @@ Deno.test("UDP ASSOCIATE relays datagrams, records each target and ends with its
 
 Deno.test("UDP ASSOCIATE delivers replies of asked targets only", async () => {
   const lab = await open();
-  const client = await Client.open(lab.world);
+  const client = await UdpClient.open(lab.world);
   await client.ask(server, "one");
   const stranger = await lab.world.network.datagrams({ host: "192.0.2.1", port: 54 });
   const out = lab.answerer;
@@ -176,8 +72,8 @@ Deno.test("UDP ASSOCIATE delivers replies of asked targets only", async () => {
 
 Deno.test("UDP ASSOCIATE accepts datagrams of one port of the client only, and no fragments or junk", async () => {
   const lab = await open();
-  const announced = await Client.open(lab.world, { port: 4000 });
-  const first = await Client.open(lab.world);
+  const announced = await UdpClient.open(lab.world, { port: 4000 });
+  const first = await UdpClient.open(lab.world);
   await first.send(server, "fragment", 1);
   await first.socket.send(Uint8Array.of(0, 0, 0, 9), first.relay);
   await first.socket.send(Uint8Array.of(0, 0, 0), first.relay);
@@ -246,7 +142,7 @@ for (const { name, target, reason, at = 1, config } of refused) {
   Deno.test(`UDP ASSOCIATE refuses ${name}, logs it once and sends nothing`, async () => {
     const lab = await open(config);
     const sent: string[] = [];
-    const client = await Client.open(lab.world, { at });
+    const client = await UdpClient.open(lab.world, { at });
     const bind = lab.world.network.datagrams.bind(lab.world.network);
     lab.world.network.datagrams = async (endpoint) => {
       const socket = await bind(endpoint);
@@ -268,7 +164,7 @@ for (const { name, target, reason, at = 1, config } of refused) {
 
 Deno.test("UDP ASSOCIATE never sends to a socket of the instance", async () => {
   const lab = await open();
-  const [one, two] = [await Client.open(lab.world), await Client.open(lab.world)];
+  const [one, two] = [await UdpClient.open(lab.world), await UdpClient.open(lab.world)];
   await one.send(two.relay, "loop");
   await one.send(one.relay, "loop");
   assert.match(refusals(lab.instance).join(), /would be a loop/);
@@ -280,10 +176,10 @@ Deno.test("UDP ASSOCIATE never sends to a socket of the instance", async () => {
 
 Deno.test("UDP ASSOCIATE is refused when it is off, on a socket file and over the limit", async () => {
   const lab = await open(base(", limits: { associations: 2 }"));
-  const clients = [await Client.open(lab.world), await Client.open(lab.world)];
-  assert.equal(await Client.associate(lab.world), 1);
+  const clients = [await UdpClient.open(lab.world), await UdpClient.open(lab.world)];
+  assert.equal(await UdpClient.associate(lab.world), 1);
   await clients.pop()?.leave();
-  clients.push(await Client.open(lab.world));
+  clients.push(await UdpClient.open(lab.world));
   const conn = await lab.world.network.connect({ path: "/run/me/x.sock" }, { signal });
   const request = encodeSocks5Request({ command: 3, target: { host: "0.0.0.0", port: 0 } });
   await conn.write(Uint8Array.of(5, 1, 0, ...request));
@@ -292,15 +188,15 @@ Deno.test("UDP ASSOCIATE is refused when it is off, on a socket file and over th
   for (const client of clients) await client.leave();
   await lab.end();
   const off = await open(base().replace(", udp: true", ""));
-  assert.equal(await Client.associate(off.world), 7);
+  assert.equal(await UdpClient.associate(off.world), 7);
   await off.end();
 });
 
 Deno.test("UDP ASSOCIATE ends idle targets and idle clients, and keeps busy ones", async () => {
   const lab = await open(base(", limits: { udpIdle: 60s }"));
-  const client = await Client.open(lab.world);
+  const client = await UdpClient.open(lab.world);
   await client.ask(server, "one");
-  const other = await serve(lab.world, { host: "192.0.2.2", port: 53 });
+  const other = await serveUdp(lab.world, { host: "192.0.2.2", port: 53 });
   for (let minute = 0; minute < 3; minute++) {
     await lab.world.clock.advance(50_000);
     await client.ask({ host: "192.0.2.2", port: 53 }, "busy");
@@ -318,9 +214,9 @@ Deno.test("UDP ASSOCIATE ends idle targets and idle clients, and keeps busy ones
 
 Deno.test("UDP ASSOCIATE follows a reload", async () => {
   const lab = await open();
-  const client = await Client.open(lab.world);
+  const client = await UdpClient.open(lab.world);
   const reload = async (written: string) => {
-    await lab.world.files.replace(file, written);
+    await lab.world.files.replace(configFile, written);
     lab.world.kill("SIGHUP");
     for (let turn = 0; turn < 20; turn++) await settle();
   };
@@ -338,14 +234,14 @@ Deno.test("UDP ASSOCIATE follows a reload", async () => {
   await reload(config.replace("udp: true", "udp: false"));
   await client.send(server, "six");
   assert.deepEqual(lab.answerer.heard, ["one", "two", "five"]);
-  assert.equal(await Client.associate(lab.world), 7);
+  assert.equal(await UdpClient.associate(lab.world), 7);
   await client.leave();
   await lab.end();
 });
 
 Deno.test("UDP ASSOCIATE keeps at most 256 targets of a client", async () => {
   const lab = await open();
-  const client = await Client.open(lab.world);
+  const client = await UdpClient.open(lab.world);
   for (let at = 0; at < 300; at++) {
     await client.send({ host: "198.51.100.1", port: 1000 + at }, "x");
     await lab.world.clock.advance(1);
