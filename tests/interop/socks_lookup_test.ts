@@ -43,3 +43,20 @@ for (const dns of ["", "dns: { fakeRange: 198.18.0.0/15 }"]) {
     },
   );
 }
+
+peerTest("tor-resolve resolves direct and routed names, and names their addresses", ["tor_resolve"], async (
+  { tor_resolve },
+) => {
+  await using site = new WebSite();
+  await using lab = await open(site);
+  const resolve = async (...args: readonly string[]) => {
+    const { code, stdout, stderr } = await runPeer(tor_resolve, [...args, `${lab.host}:${lab.port}`]);
+    return code === 0 ? stdout.trim() : stderr;
+  };
+  assert.equal(await resolve("localhost"), "127.0.0.1");
+  const address = await resolve("web.lab.example");
+  assert.match(address, /^253\.19[89]\./);
+  assert.equal(await resolve("-x", address), "web.lab.example");
+  assert.equal(await resolve("-4", "web.lab.example"), address);
+  assert.equal(await resolve("-x", "127.0.0.1"), "localhost");
+});

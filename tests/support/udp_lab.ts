@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import type { Conn } from "../../src/core/mod.ts";
+import { type Conn, Messages } from "../../src/core/mod.ts";
 import type { Target } from "../../src/words/mod.ts";
 import {
   decodeSocks5Datagram,
@@ -75,18 +75,21 @@ export class UdpClient {
     this.relay = relay;
   }
 
-  static async associate({ network }: MemoryWorld, { at = 1, port = 0 } = {}): Promise<UdpClient | number> {
-    const conn = await network.connect({ host: "127.0.0.1", port: at }, { signal });
+  static async associate(
+    { network }: MemoryWorld,
+    { host = "127.0.0.1", at = 1, port = 0 } = {},
+  ): Promise<UdpClient | number> {
+    const conn = await network.connect({ host, port: at }, { signal });
     const request = { command: socks5Commands.associate, target: { host: "0.0.0.0", port } };
     await conn.write(Uint8Array.of(5, 1, 0, ...encodeSocks5Request(request)));
     await take(conn, 2);
-    const reply = decodeSocks5Reply(await take(conn, 10));
+    const reply = await new Messages(conn).read(decodeSocks5Reply);
     assert(reply);
-    if (reply.value.code !== 0) {
+    if (reply.code !== 0) {
       await conn[Symbol.asyncDispose]();
-      return reply.value.code;
+      return reply.code;
     }
-    return new UdpClient(conn, await network.datagrams({ host: "127.0.0.1", port }), reply.value.bound);
+    return new UdpClient(conn, await network.datagrams({ host, port }), reply.bound);
   }
 
   static async open(world: MemoryWorld, options = {}): Promise<UdpClient> {

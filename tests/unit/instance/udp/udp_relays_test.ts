@@ -252,3 +252,32 @@ Deno.test("UDP ASSOCIATE keeps at most 256 targets of a client", async () => {
   assert.equal(lines(lab.instance, "conn.done").length, 300);
   await lab.end();
 });
+
+Deno.test("UDP ASSOCIATE over IPv6 relays to both families", async () => {
+  const lab = await open('listen: { mixed: "[::1]:1", udp: true }\n');
+  const six = await serveUdp(lab.world, { host: "2001:db8::1", port: 53 });
+  const client = await UdpClient.open(lab.world, { host: "::1" });
+  assert.equal(client.relay.host, "::1");
+  assert.equal(await client.ask(server, "four"), "FOUR from 192.0.2.1:53");
+  assert.equal(await client.ask({ host: "2001:db8::1", port: 53 }, "six"), "SIX from 2001:db8::1:53");
+  await client.leave();
+  six.close();
+  await lab.end();
+});
+
+Deno.test("UDP ASSOCIATE ends two quiet seconds after the instance began to stop", async () => {
+  const lab = await open();
+  const client = await UdpClient.open(lab.world);
+  await client.ask(server, "one");
+  lab.world.kill("SIGTERM");
+  await settle();
+  for (let second = 0; second < 4; second++) {
+    await lab.world.clock.advance(1_000);
+    await client.ask(server, "busy");
+  }
+  assert(!lab.instance.hasEnded());
+  await lab.world.clock.advance(2_600);
+  await lab.instance.ended;
+  client.socket.close();
+  await lab.end();
+});
