@@ -51,8 +51,8 @@ export class ListenerNames implements ClientNames {
     }
     const { target, by, error } = dns.meaningOf({ host, port: 0 });
     if (error) throw error;
+    this.#demandAllowed(target.host);
     if (by !== undefined) return target.host;
-    this.#demandAllowed(host);
     return await this.#inTime(host, options, async (signal) => {
       for (const { transport } of transports.plan.transports.byName.values()) {
         const name = transport.names?.nameOf(host);

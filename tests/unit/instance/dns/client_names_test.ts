@@ -98,6 +98,8 @@ Deno.test("RESOLVE and RESOLVE_PTR obey `only` of the listener", async () => {
     assert.equal(await lookUp(world, resolve, host, 2), refused(2));
   }
   assert.equal(await lookUp(world, resolvePtr, "198.51.100.1", 2), refused(2));
+  assert.equal(await lookUp(world, resolve, "web.corp.example"), found("fdc60001"));
+  assert.equal(await lookUp(world, resolvePtr, "253.198.0.1", 2), refused(2));
   assert.deepEqual(world.network.lookups, ["only.example"]);
   world.kill("SIGTERM");
   await instance.ended;
