@@ -95,7 +95,11 @@ const status = open({
   catalogues: optional(
     list(open({ name: words, fetchedAt: optional(words), clusters: count, problem: optional(words) })),
   ),
-  dns: optional(open({ addresses: list(open({ host: words, port: port() })), domains: list(words) })),
+  dns: optional(open({
+    addresses: list(open({ host: words, port: port() })),
+    domains: list(words),
+    loopback: optional(open({ range: words, names: count, listeners: count })),
+  })),
   ...counts,
 });
 

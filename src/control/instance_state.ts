@@ -41,6 +41,8 @@ export interface DnsInfo {
   readonly domains: readonly string[];
   /** The number of names with an address in the fake range. */
   readonly fakeAddresses?: number;
+  /** The listeners on loopback addresses of names. Any local user can connect to them. */
+  readonly loopback?: { readonly range: string; readonly names: number; readonly listeners: number };
 }
 
 export interface ListenerState {

@@ -93,7 +93,14 @@ export class Instance implements AsyncDisposable {
       asks: options.asks ?? "terminal",
       endpoints: () => this.endpoints,
     });
-    this.#dns = new DnsHelper({ world, log, id: options.id, plan: () => this.plan });
+    this.#dns = new DnsHelper({
+      world,
+      log,
+      id: options.id,
+      plan: () => this.plan,
+      dial: (request, options) => this.#dials.dial(request, options),
+      listeners: () => this.#listeners.bound.map(({ endpoint }) => endpoint),
+    });
     this.#dials = new Dials({ clock, connections, dns: this.#dns, transports: this.transports });
     this.#listeners = new ListenerSet({
       network: world.network,
@@ -199,6 +206,7 @@ export class Instance implements AsyncDisposable {
       const [listening, answering] = [this.#listeners.bound, this.dnsEndpoints];
       await this.#listen(next);
       this.transports.use(next);
+      this.#dns.follow();
       this.#retired.add(next.transports.dropped);
       this.#problem = undefined;
       const changes = [

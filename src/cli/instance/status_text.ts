@@ -12,12 +12,15 @@ export function statusText(status: Status, world: World): string {
   const paint = paintFor(world, "out");
   const now = world.clock.date().getTime();
   const since = (date: string) => formatAge(now - Date.parse(date));
-  const { listeners, transports, config, catalogues = [], connections, bytes, memory } = status;
+  const { listeners, transports, config, catalogues = [], dns, connections, bytes, memory } = status;
   const facts: [string, string][] = [
     ...listeners.map(({ kind, address, auth }): [string, string] => [
       "listens",
       printable(`${address} (${kind}${auth ? ", with authentication" : ""})`),
     ]),
+    ...(dns?.loopback
+      ? [["loopback", printable(loopbackText(dns.loopback))] satisfies [string, string]]
+      : []),
     ["config", `${printable(config.path ?? "no file")}, loaded ${since(config.loadedAt)} ago`],
     ...(config.problem === undefined
       ? []
@@ -60,6 +63,13 @@ export function statusText(status: Status, world: World): string {
   if (transports.length === 0) return `${title}\n${shown.join("")}`;
   const tables = table(transports, transportColumns, paint.dim) + chainsText(transports, { paint, now });
   return `${title}\n${shown.join("")}\n${tables.replace(/^(?=.)/gm, "  ")}`;
+}
+
+function loopbackText(
+  { range, names, listeners }: NonNullable<NonNullable<Status["dns"]>["loopback"]>,
+): string {
+  return `${range}: ${counted(names, "name")} on ${counted(listeners, "port")}, ` +
+    "open to every user of this machine";
 }
 
 const transportColumns: readonly Column<TransportState>[] = [
