@@ -81,7 +81,7 @@ else {
       assert.equal(await cli(one, "set", "who", "one"), "OK");
       assert.equal(await cli(other, "set", "who", "two"), "OK");
       assert.deepEqual([await cli(one, "get", "who"), await cli(other, "get", "who")], ["one", "two"]);
-      assert.match(instance.stderr, /conn\.done .*protocol=forward.*target=db\.one\.example:/);
+      await instance.says(/conn\.done .*protocol=forward.*target=db\.one\.example:/);
     });
     await t.step("an address goes back to its name, over SOCKS and in explain", async () => {
       using client = await throughSocks5(await instance.address(), { host: other, port });

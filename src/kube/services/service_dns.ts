@@ -90,7 +90,7 @@ export class ServiceDns implements FarNames {
     return {
       addresses: unique(addresses.map(canonical)),
       services: this.#ports(asked, record),
-      ports: tcpPorts(record),
+      ...tcpPorts(record),
     };
   }
 
@@ -104,7 +104,7 @@ export class ServiceDns implements FarNames {
     const addresses = unique(
       found.flatMap(({ addresses: [first] }) => first === undefined ? [] : canonical(first)),
     );
-    return addresses.length === 0 ? undefined : { addresses, ports: tcpPorts(record) };
+    return addresses.length === 0 ? undefined : { addresses, ...tcpPorts(record) };
   }
 
   #ports({ host }: Asked, record: ServiceRecord): (FarService & { readonly portName: string })[] {
@@ -191,8 +191,10 @@ function dashed(ip: string): string {
   return ip.replace(/[.:]/g, "-").replace(/^-/, "0-").replace(/-$/, "-0");
 }
 
-function tcpPorts({ ports }: ServiceRecord): number[] {
-  return [...new Set(ports.filter(({ protocol }) => protocol === "TCP").map(({ port }) => port))];
+/** The TCP ports of a Service; clients of a headless Service without ports may use any. */
+function tcpPorts({ ports }: ServiceRecord): Pick<FarName, "ports"> {
+  if (ports.length === 0) return {};
+  return { ports: [...new Set(ports.filter(({ protocol }) => protocol === "TCP").map(({ port }) => port))] };
 }
 
 function unique(texts: readonly string[]): string[] {
