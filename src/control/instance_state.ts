@@ -45,6 +45,25 @@ export interface DnsInfo {
   readonly loopback?: { readonly range: string; readonly names: number; readonly listeners: number };
 }
 
+/** The names of a hosts file with their loopback addresses. */
+export interface HostsInfo {
+  /** `127.64.0.0/12`. */
+  readonly range: string;
+  readonly hosts: readonly {
+    readonly address: string;
+    readonly name: string;
+    /** The ports on which the instance listens. */
+    readonly ports: readonly number[];
+  }[];
+  readonly problems: readonly HostProblem[];
+}
+
+/** A name without a loopback address, or a transport whose names cannot be listed. */
+export interface HostProblem {
+  readonly name: string;
+  readonly reason: string;
+}
+
 export interface ListenerState {
   /** `mixed`, `socks`, `http`, `unix`, `dns`, `admin`. */
   readonly kind: string;

@@ -9,6 +9,8 @@ export type {
   ExplanationInfo,
   Hello,
   HopInfo,
+  HostProblem,
+  HostsInfo,
   InstancePhase,
   LoggedLine,
   ProxyEnvironment,

@@ -1,7 +1,7 @@
 import { describe, type Endpoint, formatTarget, PosternError, type Target } from "../words/mod.ts";
 import { type Dialed, type DialRequest, type Log, type Metric, Tasks } from "../core/mod.ts";
 import type { Listening, World } from "../world/mod.ts";
-import type { ExplanationInfo, InstancePhase, ReloadReport, Status } from "../control/mod.ts";
+import type { ExplanationInfo, HostsInfo, InstancePhase, ReloadReport, Status } from "../control/mod.ts";
 import type { Pages } from "../listeners/mod.ts";
 import type { DnsDelegation } from "../resolver/mod.ts";
 import {
@@ -168,6 +168,7 @@ export class Instance implements AsyncDisposable {
     return this.#lifecycle.open(async () => {
       await demandUsable(this.plan.transports, this.plan.config.ofOptions);
       await this.#listen(this.plan);
+      this.#dns.follow();
       // Opening does not wait for the transports; a dial does.
       this.#tasks.spawn(async () => void await this.#care.tend(this.plan.transports));
     });
@@ -293,6 +294,11 @@ export class Instance implements AsyncDisposable {
   async explain(target: Target, options: { dial: boolean; signal: AbortSignal }): Promise<ExplanationInfo> {
     await this.prepared();
     return await explainMeant(this.transports, this.#dns.meaningOf(target), options);
+  }
+
+  /** Listens for the names of a hosts file (default: all known ones) instead of those requested before. */
+  hosts(names: readonly string[] | "none", options: { signal: AbortSignal }): Promise<HostsInfo> {
+    return this.#dns.hosts(names, options);
   }
 
   status(): Status {

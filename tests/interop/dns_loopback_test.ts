@@ -97,9 +97,39 @@ else {
     });
     await t.step("status counts the listeners", async () => {
       const { stdout } = await home.run(["status", "-o", "json"]);
-      assert.deepEqual(JSON.parse(stdout)[0].dns.loopback, { range: "127.64.0.0/12", names: 2, listeners: 2 });
+      assert.deepEqual(JSON.parse(stdout)[0].dns.loopback, {
+        range: "127.64.0.0/12",
+        names: 2,
+        listeners: 2,
+      });
       assert.match((await home.run(["status"])).stdout, /loopback +127\.64\.0\.0\/12: 2 names on 2 ports/);
     });
+    await t.step(
+      "hosts prints the names, and the instance listens for them until others are printed",
+      async () => {
+        const block = (lines: readonly string[]) =>
+          ["# BEGIN postern hosts default", ...lines, "# END postern hosts default", ""].join("\n");
+        const line = (address: string, server: string) => `${address} ${server} # ${port}`;
+        const known = [line(one, "db.one.example"), line(other, "db.two.example")];
+        const all = await home.run(["hosts"]);
+        // The rule for one host has an address too, the first time.
+        const odd = / odd\.example #/.test(all.stdout)
+          ? all.stdout.split("\n").filter((one) => / odd\./.test(one))
+          : [];
+        assert.equal(odd.length, 1, all.stdout);
+        assert.equal(all.stdout, block([...known, ...odd]));
+        assert.equal((await home.run(["hosts"])).stdout, all.stdout);
+        const some = await home.run(["hosts", "db.two.example", "www.example.com"]);
+        assert.equal(some.stdout, block(known.slice(1)));
+        assert.match(
+          some.stderr,
+          /postern: left out www\.example\.com: Cannot give "www\.example\.com" a loopback/,
+        );
+        assert.match(some.stderr, /listening for 1 name; every user of this machine can connect/);
+        const { hosts } = JSON.parse((await home.run(["hosts", "db.two.example", "-o", "json"])).stdout);
+        assert.deepEqual(hosts, [{ address: other, name: "db.two.example", ports: [port] }]);
+      },
+    );
     await t.step("a port of a wildcard listener is refused by name, other ports work", async () => {
       using held = Deno.listen({ hostname: "0.0.0.0", port: 0 });
       const taken = held.addr.port;
@@ -122,7 +152,23 @@ else {
       await eventually("another range", again);
       assert.equal(await cli(addressIn(await ask("db.one.example")), "get", "who"), "one");
     });
-    await stop(instance);
+    await t.step("a new instance listens for the printed names without a query", async () => {
+      await home.configure(config());
+      await eventually(
+        "the first range",
+        async () => addressIn(await ask("db.one.example")).startsWith("127.64."),
+      );
+      const { stdout } = await home.run(["hosts", "db.one.example"]);
+      const [address = ""] = /^127\.64\.[0-9.]+/m.exec(stdout) ?? [];
+      await stop(instance);
+      await using next = home.start(["proxy"]);
+      await next.ready;
+      const answers = async () =>
+        (await runPeer(peers.redis_cli, ["-h", address, "-p", `${port}`, "get", "who"])).stdout === "one\n";
+      await eventually("the printed name", answers);
+      assert.match((await home.run(["hosts", "--release"])).stderr, /the printed names are released/);
+      await stop(next);
+    });
   });
 }
 

@@ -13,6 +13,7 @@ export function fakePageSource(more: Partial<PageSource> = {}): PageSource & { r
     connections: () => [sampleConnection],
     watch: () => watchedOnce(),
     sharesToken: () => true,
+    hosts: () => Promise.resolve({ range: "127.64.0.0/12", hosts: [], problems: [] }),
     closeConnection: (id) => id === sampleConnection.id && closed.push(id) > 0,
     reload: () => Promise.resolve({ changed: true, changes: ["route .svc now goes to lab"], warnings: [] }),
     stop: () => {},

@@ -1,7 +1,7 @@
 import { type Clock, Counter, type Dial, type Log, type Metric } from "../../core/mod.ts";
 import { describe, type Endpoint, PosternError, type Target } from "../../words/mod.ts";
 import type { World } from "../../world/mod.ts";
-import type { DnsInfo } from "../../control/mod.ts";
+import type { DnsInfo, HostsInfo } from "../../control/mod.ts";
 import type { DnsReply, FakeRange } from "../../dns/mod.ts";
 import type { ListenerLimits } from "../../listeners/mod.ts";
 import { DnsNames, type LoopbackAddresses, portsAfterReload } from "./dns_names.ts";
@@ -10,6 +10,7 @@ import { dnsDomains } from "./dns_domains.ts";
 import { FakeAddresses, fakeAddressFile, loopbackAddressFile } from "./fake_addresses.ts";
 import { LoopbackListeners } from "./loopback_listeners.ts";
 import { type Meaning, meaningOf } from "./meaning.ts";
+import { PinnedHosts } from "./pinned_hosts.ts";
 import { PortRefusals } from "./port_refusals.ts";
 import type { Plan, Settings } from "../../plan/mod.ts";
 
@@ -40,7 +41,10 @@ export class DnsHelper implements AsyncDisposable {
   readonly #failures: Failures;
   readonly #listeners: LoopbackListeners;
   readonly #refusals: PortRefusals;
+  readonly #hosts: PinnedHosts;
   readonly #portless = new Set<string>();
+  /** Whether to listen for the names of a hosts file at the next `follow`. */
+  #mustRestore = false;
   #fakes: FakeAddresses | undefined;
   #loopback: FakeAddresses | undefined;
 
@@ -64,6 +68,12 @@ export class DnsHelper implements AsyncDisposable {
       fakes: this.#fakes,
       loopback: this.#loopback && this.#addresses(this.#loopback),
     }));
+    this.#hosts = new PinnedHosts({
+      ...deps,
+      addresses: () => this.#loopback,
+      listeners: this.#listeners,
+      ask: (name, options) => answers.answer({ name, type: "A" }, options),
+    });
     const told = (protocol: "udp" | "tcp", reply: DnsReply) => this.#tell(protocol, reply);
     this.#sockets = new DnsSockets({ network, clock, log, dns: { answers, clock, log, told } });
   }
@@ -120,17 +130,23 @@ export class DnsHelper implements AsyncDisposable {
         access: "every user of this machine can connect to the names",
       });
     }
+    this.#mustRestore = isOther;
     for (const [before, now] of replaced) {
       if (before && before !== now) this.#sockets.spawn(() => before[Symbol.asyncDispose]());
     }
   }
 
-  /** Closes the listeners of names that have another route in the current plan, and changes their ports. */
+  /**
+   * Applies the current plan: closes the listeners of names with another route, changes the ports of others, and
+   * listens for the names of a hosts file.
+   */
   follow(): void {
     this.#refusals.forget();
     this.#portless.clear();
     const plan = this.#deps.plan();
     this.#listeners.change((name) => portsAfterReload(name, plan));
+    if (this.#mustRestore) this.#sockets.spawn(() => this.#hosts.restore());
+    this.#mustRestore = false;
   }
 
   /** Maps the target of a request: a fake address stands for a name. */
@@ -153,6 +169,11 @@ export class DnsHelper implements AsyncDisposable {
         },
       }),
     };
+  }
+
+  /** Listens for the names of a hosts file (default: all known ones), or for none. */
+  async hosts(names: readonly string[] | "none", options: { signal: AbortSignal }): Promise<HostsInfo> {
+    return names === "none" ? await this.#hosts.release() : await this.#hosts.print(names, options);
   }
 
   collect(): Metric[] {

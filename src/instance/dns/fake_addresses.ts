@@ -90,6 +90,11 @@ export class FakeAddresses implements AsyncDisposable {
     return this.#byName.size;
   }
 
+  /** The names with an address. */
+  get names(): Iterable<string> {
+    return this.#byName.keys();
+  }
+
   /** Returns the address of a name; assigns one if needed. */
   async addressOf(name: string): Promise<string> {
     const now = this.#clock.now();

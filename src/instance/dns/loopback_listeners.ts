@@ -104,15 +104,10 @@ export class LoopbackListeners implements AsyncDisposable {
    */
   open(
     name: string,
-    { address, ports, pin = false }: {
-      readonly address: string;
-      readonly ports: readonly number[];
-      readonly pin?: boolean;
-    },
+    { address, ports }: { readonly address: string; readonly ports: readonly number[] },
   ): void {
     if (this.#isClosed) throw new PosternError("cancelled", "The instance stopped", { detail: "closing" });
     const entry = this.#entryOf(name, address);
-    entry.isPinned ||= pin;
     const refusal = this.#listen(entry, ports);
     const isFull = refusal?.detail === "overloaded";
     if (entry.listening.size > 0 && !isFull) return this.#sweepLater();
@@ -135,7 +130,15 @@ export class LoopbackListeners implements AsyncDisposable {
     }
   }
 
-  /** Lets unused listeners of these names close again. */
+  /** Keeps the listeners of a name although no client uses them; returns their ports. */
+  pin(name: string): readonly number[] | undefined {
+    const entry = this.#entries.get(name);
+    if (!entry) return undefined;
+    entry.isPinned = true;
+    return [...entry.listening.keys()].sort((one, other) => one - other);
+  }
+
+  /** Lets unused listeners of names for which `keeps` is false close again. */
   unpin(keeps: (name: string) => boolean): void {
     for (const entry of this.#entries.values()) if (!keeps(entry.name)) entry.isPinned = false;
   }

@@ -3,6 +3,7 @@ import { type Endpoint, formatTarget, type PosternError } from "../../words/mod.
 import type { Process, World } from "../../world/mod.ts";
 import { withOwner } from "../../instances/mod.ts";
 import { isWildcard } from "../../plan/mod.ts";
+import { loopbackAliases } from "../../resolver/mod.ts";
 import type { PortRefusal } from "./loopback_listeners.ts";
 
 export interface PortRefusalsDeps {
@@ -69,10 +70,4 @@ export function lowPortHint(platform: Process["platform"], port: number): string
       "or give the program the capability: sudo setcap cap_net_bind_service=+ep PATH-TO-POSTERN";
   }
   return "run the instance as an administrator, or use a port of 1024 or higher";
-}
-
-/** The commands that create loopback addresses, where the system does not have all of 127.0.0.0/8. */
-export function loopbackAliases(platform: Process["platform"], addresses: readonly string[]): string[] {
-  if (platform !== "darwin") return [];
-  return addresses.map((address) => `sudo ifconfig lo0 alias ${address}/32 up`);
 }

@@ -23,6 +23,7 @@ export function instanceSource(instance: Instance, { reload, stop }: InstanceAct
     connections: () => instance.connections.list(),
     watch: () => instance.watch.watch(),
     sharesToken: (local) => isOpenAt(instance, local),
+    hosts: (names, options) => instance.hosts(names, options),
     closeConnection: (id) => instance.connections.close(id),
     reload,
     stop: ({ drain }) => {

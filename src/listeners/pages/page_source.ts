@@ -3,6 +3,7 @@ import type { Target } from "../../words/mod.ts";
 import type {
   ConnectionInfo,
   ExplanationInfo,
+  HostsInfo,
   InstancePhase,
   ProxyEnvironment,
   ReloadReport,
@@ -28,6 +29,8 @@ export interface PageSource {
    * that may use the listener without a password may also see its state.
    */
   sharesToken(local: string | undefined): boolean;
+  /** Listens for these names instead of those requested before; for all known names if there are none. */
+  hosts(names: readonly string[] | "none", options: { signal: AbortSignal }): Promise<HostsInfo>;
   /** Closes a connection; false if no connection has this id. */
   closeConnection(id: number): boolean;
   /** Throws `config` and changes nothing if the new configuration is invalid. */

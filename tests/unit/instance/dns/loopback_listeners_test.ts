@@ -91,7 +91,9 @@ Deno.test("LoopbackListeners closes names that no query and no connection uses",
   listeners.open("idle.example", { address: "127.64.0.1", ports: [1] });
   listeners.open("asked.example", { address: "127.64.0.2", ports: [1] });
   listeners.open("busy.example", { address: "127.64.0.3", ports: [1] });
-  listeners.open("printed.example", { address: "127.64.0.4", ports: [1], pin: true });
+  listeners.open("printed.example", { address: "127.64.0.4", ports: [1] });
+  assert.deepEqual(listeners.pin("printed.example"), [1]);
+  assert.equal(listeners.pin("other.example"), undefined);
   const client = await connect("127.64.0.3", 1);
   const dial = await dials.nth(0);
   await clock.advance(9 * minute);

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { loopbackAliases, lowPortHint, PortRefusals } from "../../../../src/instance/dns/port_refusals.ts";
+import { lowPortHint, PortRefusals } from "../../../../src/instance/dns/port_refusals.ts";
 import { type ErrorDetail, PosternError } from "../../../../src/words/mod.ts";
 import { MemoryWorld } from "../../../support/memory_world.ts";
 import { recordingLog } from "../../../support/recording_log.ts";
@@ -67,14 +67,4 @@ Deno.test("PortRefusals prints the command for an address that macOS does not ha
     `127.64.0.1:5432 ${command("127.64.0.1")}`,
     `127.64.0.2:5432 ${command("127.64.0.2")}`,
   ]);
-});
-
-Deno.test("loopbackAliases() has a command for each address on macOS only", () => {
-  assert.deepEqual(loopbackAliases("darwin", ["127.64.0.1", "127.64.0.2"]), [
-    "sudo ifconfig lo0 alias 127.64.0.1/32 up",
-    "sudo ifconfig lo0 alias 127.64.0.2/32 up",
-  ]);
-  for (const platform of ["linux", "windows"] as const) {
-    assert.deepEqual(loopbackAliases(platform, ["127.64.0.1"]), []);
-  }
 });
