@@ -55,11 +55,11 @@ export interface HostsInfo {
     /** The ports on which the instance listens. */
     readonly ports: readonly number[];
   }[];
-  readonly problems: readonly HostProblem[];
+  readonly problems: readonly LeftOutHost[];
 }
 
 /** A name without a loopback address, or a transport whose names cannot be listed. */
-export interface HostProblem {
+export interface LeftOutHost {
   readonly name: string;
   readonly reason: string;
 }

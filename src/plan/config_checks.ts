@@ -65,6 +65,11 @@ export function dnsProblems({ dns, listen, transports }: Settings): Problem[] {
     const message = "has no effect without a DNS server: set listen.dns, for example to 127.0.0.1:1053";
     return [{ path: ["dns", "loopback"], message, severity: "warning" }];
   }
+  if (dns?.loopback && listen?.auth) {
+    const message =
+      "has no passwords, unlike listen.auth: every user of this machine can connect to the names";
+    return [{ path: ["dns", "loopback"], message, severity: "warning" }];
+  }
   const hasClusters = Object.values(transports).some(({ kind }) => kind === "kubernetes");
   if (!dns?.domains || dns.fakeRange || dns.loopback || hasClusters) return [];
   const message = "has no addresses for its answers: set dns.fakeRange, for example to 198.18.0.0/15";

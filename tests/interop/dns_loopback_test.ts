@@ -67,7 +67,7 @@ else {
       assert.equal(code, 0, stderr + instance.stderr);
       return stdout.trim();
     };
-    await t.step("each name gets an address of its own", async () => {
+    await t.step("each name gets its own address", async () => {
       for (const server of ["db.one.example", "db.two.example"]) {
         addresses.set(server, addressIn(await ask(server)));
         assert.deepEqual((await ask(server, "AAAA")).answers, []);

@@ -197,7 +197,7 @@ export function portsAfterReload(name: string, plan: Plan): readonly number[] | 
   return answering?.isDialable ? portsFor(name, plan) : [];
 }
 
-/** Answers a name with an address of its own: of the loopback range if its ports are known, or of the fake range. */
+/** Answers a name with its own address: of the loopback range if its ports are known, or of the fake range. */
 async function standing(
   { name, type }: DnsAsked,
   zone: string,

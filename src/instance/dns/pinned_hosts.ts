@@ -1,7 +1,7 @@
 import { type Log, within } from "../../core/mod.ts";
 import { asPosternError, describe, isPosternError, parseIPv4, PosternError } from "../../words/mod.ts";
 import { directoryOf, type World } from "../../world/mod.ts";
-import type { HostProblem, HostsInfo } from "../../control/mod.ts";
+import type { HostsInfo, LeftOutHost } from "../../control/mod.ts";
 import { type DnsAnswer, isDnsName } from "../../dns/mod.ts";
 import { checkedId } from "../../instances/mod.ts";
 import { type Plan, transportOf } from "../../plan/mod.ts";
@@ -45,7 +45,7 @@ export class PinnedHosts {
     { signal }: { readonly signal: AbortSignal },
   ): Promise<HostsInfo> {
     const addresses = this.#addresses();
-    const problems: HostProblem[] = [];
+    const problems: LeftOutHost[] = [];
     const wanted = names.length > 0 ? names : await this.#known(addresses, problems, signal);
     if (wanted.length > mostHosts) throw tooMany(wanted.length);
     const found = await this.#found(wanted, problems, signal);
@@ -118,7 +118,7 @@ export class PinnedHosts {
   }
 
   /** The Services of the clusters, the names of rules for one host, and the names that were looked up. */
-  async #known(addresses: FakeAddresses, problems: HostProblem[], signal: AbortSignal): Promise<string[]> {
+  async #known(addresses: FakeAddresses, problems: LeftOutHost[], signal: AbortSignal): Promise<string[]> {
     const plan = this.#deps.plan();
     const names = new Set(addresses.names);
     for (const { pattern } of plan.config.rules) {
@@ -152,7 +152,7 @@ export class PinnedHosts {
   /** Listens for the names; the others are problems. */
   async #found(
     names: readonly string[],
-    problems: HostProblem[],
+    problems: LeftOutHost[],
     signal: AbortSignal,
   ): Promise<HostsInfo["hosts"][number][]> {
     const hosts: HostsInfo["hosts"][number][] = [];

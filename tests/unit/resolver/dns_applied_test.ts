@@ -216,6 +216,11 @@ for (
       says: /^$/,
     },
     {
+      text: "listen: { dns: 127.0.0.1:53, auth: { users: [{ name: me, passwordFile: /p }] } }\n" +
+        "dns: { loopback: 127.64.0.0/12 }",
+      says: /warning: dns\.loopback: has no passwords, unlike listen\.auth: every user of this machine/,
+    },
+    {
       text: "dns: { loopback: 127.64.0.0/12 }",
       says: /warning: dns\.loopback: has no effect without a DNS server: set listen\.dns/,
     },
