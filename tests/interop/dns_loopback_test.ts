@@ -10,8 +10,15 @@ import { throughSocks5 } from "../support/raw_client.ts";
 // Loopback addresses for names: two servers with the same port at once, reached by programs that know no
 // proxy. Linux has all of 127.0.0.0/8; other systems need an alias for each address.
 
+interface Options {
+  readonly redis: string;
+  readonly dns?: string;
+  /** A command prefix for the instance. */
+  readonly under?: readonly string[];
+}
+
 /** Two servers behind a proxy, and an instance that gives their names loopback addresses. */
-async function twoServers({ redis, dns = "127.0.0.1:0" }: { readonly redis: string; readonly dns?: string }) {
+async function twoServers({ redis, dns = "127.0.0.1:0", under = [] }: Options) {
   await using stack = new AsyncDisposableStack();
   const home = stack.use(await Household.open());
   const server = async () =>
@@ -35,7 +42,7 @@ direct: [own.one.example]
 dns: { ${range === "" ? "" : `loopback: ${range}, `}ports: [${port}${more}] }
 `;
   await home.configure(config());
-  const instance = home.start(["proxy", "--log-level", "debug"]);
+  const instance = home.start(["proxy", "--log-level", "debug"], { under });
   const address = (await instance.ready).find((one) => one.startsWith("dns:")) ??
     assert.fail(instance.stderr);
   const parts = { home, instance, config, port, dns: Number(address.split(":").at(-1)) };
@@ -169,6 +176,31 @@ else {
       assert.match((await home.run(["hosts", "--release"])).stderr, /the printed names are released/);
       await stop(next);
     });
+  });
+}
+
+const short = "an instance with few descriptors answers names as long as there are some, and clients always";
+if (Deno.build.os !== "linux") skippedTest(short, "only on linux");
+else {
+  peerTest(short, ["bash", "dig", "redis_server"], async (peers) => {
+    const under = [peers.bash, "-c", `ulimit -n 450; exec "$@"`, "bash"];
+    await using two = await twoServers({ redis: peers.redis_server, under });
+    const { instance, port, dns } = two;
+    const names = Array.from({ length: 300 }, (_, at) => `host-${at}.one.example`);
+    const { text } = await dig(peers.dig, dns, "+short", "db.one.example", ...names);
+    const answered = text.match(/^127\.64\./gm)?.length ?? 0;
+    // 256 of the 450 descriptors stay free for connections.
+    assert.ok(answered >= 64 && answered < 450 - 256, `${answered}\n${instance.stderr.slice(-2000)}`);
+    assert.match(instance.stderr, /dns\.no_answer .*too many open files/);
+    const clients: Disposable[] = [];
+    for (let left = 50; left > 0; left--) {
+      const client = await throughSocks5(await instance.address(), { host: "db.one.example", port });
+      clients.push(client);
+      await client.send("PING\r\n");
+      assert.equal(await client.takeUntil("\r\n"), "+PONG\r\n");
+    }
+    for (const client of clients) client[Symbol.dispose]();
+    await stop(instance);
   });
 }
 

@@ -90,7 +90,7 @@ export class ServiceDns implements FarNames {
     return {
       addresses: unique(addresses.map(canonical)),
       services: this.#ports(asked, record),
-      ...tcpPorts(record),
+      ...this.#tcpPorts(record),
     };
   }
 
@@ -104,7 +104,18 @@ export class ServiceDns implements FarNames {
     const addresses = unique(
       found.flatMap(({ addresses: [first] }) => first === undefined ? [] : canonical(first)),
     );
-    return addresses.length === 0 ? undefined : { addresses, ...tcpPorts(record) };
+    return addresses.length === 0 ? undefined : { addresses, ...this.#tcpPorts(record) };
+  }
+
+  /**
+   * The TCP ports of a Service. Clients of a headless one connect to its pods, so they also use the ports of the
+   * pods; without declared ports they may use any.
+   */
+  #tcpPorts(record: ServiceRecord): Pick<FarName, "ports"> {
+    if (record.ports.length === 0) return {};
+    const targets = isHeadless(record) ? this.#slices(record).flatMap(({ ports }) => ports) : [];
+    const tcp = [...record.ports, ...targets].filter(({ protocol }) => protocol === "TCP");
+    return { ports: [...new Set(tcp.flatMap(({ port }) => port ?? []))] };
   }
 
   #ports({ host }: Asked, record: ServiceRecord): (FarService & { readonly portName: string })[] {
@@ -189,12 +200,6 @@ function canonical(ip: string): string {
 /** `10-1-2-3`, `2001-db8--7`; a label cannot begin or end with a dash. */
 function dashed(ip: string): string {
   return ip.replace(/[.:]/g, "-").replace(/^-/, "0-").replace(/-$/, "-0");
-}
-
-/** The TCP ports of a Service; clients of a headless Service without ports may use any. */
-function tcpPorts({ ports }: ServiceRecord): Pick<FarName, "ports"> {
-  if (ports.length === 0) return {};
-  return { ports: [...new Set(ports.filter(({ protocol }) => protocol === "TCP").map(({ port }) => port))] };
 }
 
 function unique(texts: readonly string[]): string[] {

@@ -5,6 +5,7 @@ import { dnsDomains } from "../../../../src/instance/dns/dns_domains.ts";
 import { FakeAddresses } from "../../../../src/instance/dns/fake_addresses.ts";
 import { reverseAddress } from "../../../../src/instance/dns/reverse_name.ts";
 import type { FarName, FarNames } from "../../../../src/core/mod.ts";
+import type { Domains } from "../../../../src/routing/mod.ts";
 import type { DnsAnswer } from "../../../../src/dns/mod.ts";
 import { MemoryWorld } from "../../../support/memory_world.ts";
 import { recordingLog } from "../../../support/recording_log.ts";
@@ -39,7 +40,8 @@ direct: [public.corp.example]
 dns: { domains: [own.example], fakeRange: 198.18.0.0/15 }
 `;
 
-async function dnsOf(config = text) {
+/** With `domains`, the router holds back targets that a cluster may own. */
+async function dnsOf(config = text, { domains }: { domains?: Domains } = {}) {
   const world = new MemoryWorld();
   const log = recordingLog();
   const loaded = await loadConfig(world, { text: config });
@@ -54,7 +56,8 @@ async function dnsOf(config = text) {
       transport: Object.assign(Object.create(lab.transport), { names }),
     });
   }
-  const plan: Plan = { ...transports.plan, transports: { ...transports.plan.transports, byName } };
+  const router = domains ? transports.plan.router.withTables(new Map(), domains) : transports.plan.router;
+  const plan: Plan = { ...transports.plan, router, transports: { ...transports.plan.transports, byName } };
   const range = loaded.settings.dns?.fakeRange;
   const fakes = range && await FakeAddresses.open(world, "/state/dns/x.addresses", { range, log });
   const local = loaded.settings.dns?.loopback;
@@ -251,6 +254,18 @@ Deno.test("DnsNames.answer() gives a name without known ports an address of the 
   await using dns = await dnsOf(loopback.replace("ports: [22, 5432]", "fakeRange: 198.18.0.0/15"));
   assert.equal(shown(await dns.ask("db.corp.example")), "db.corp.example A 198.18.0.1");
   assert.equal(shown(await dns.ask(`web.shop.${svc}`)), `web.shop.${svc} A 127.64.0.1`);
+});
+
+Deno.test("DnsNames.answer() listens for a held name below dns.domains: a dial decides or refuses it", async () => {
+  const config = loopback.replace("<local>]", "<services>]").replace("[own.example]", "[shop]");
+  const domains = new Map([["lab", undefined]]);
+  await using dns = await dnsOf(config, { domains });
+  assert.ok(dns.plan.router.route({ host: "db.shop", port: 22 }).held);
+  assert.equal(shown(await dns.ask("db.shop")), "db.shop A 127.64.0.1");
+  assert.equal(dns.listening.get("db.shop"), "22,5432");
+  // Without a domain, only the cluster can say that it has the name, as without the range.
+  assert.ok(dns.plan.router.route({ host: "db.other", port: 22 }).held);
+  assert.equal(shown(await dns.ask("db.other")), "notOurs");
 });
 
 Deno.test("portsAfterReload() closes names with another route and keeps those of clusters", async () => {

@@ -112,7 +112,7 @@ const db: FarName = {
     { name: "db-0.", port: 5433, addresses: ["10.1.0.1"] },
     { name: "10-1-0-2.", port: 5433, addresses: ["10.1.0.2"] },
   ],
-  ports: [5432],
+  ports: [5432, 5433],
 };
 
 const found: readonly { readonly host: string; readonly is: FarName | undefined }[] = [
@@ -129,10 +129,10 @@ const found: readonly { readonly host: string; readonly is: FarName | undefined 
   { host: "no.shop.svc.cluster.local", is: undefined },
   { host: "web.empty.svc.cluster.local", is: undefined },
   { host: "db.shop.svc.cluster.local", is: as(db, "db.shop.svc.cluster.local") },
-  { host: "db-0.db.shop.svc.cluster.local", is: { addresses: ["10.1.0.1", "fd00::1"], ports: [5432] } },
-  { host: "db-1-x.db.shop.svc", is: { addresses: ["10.1.0.2"], ports: [5432] } },
-  { host: "10-1-0-2.db.shop.svc", is: { addresses: ["10.1.0.2"], ports: [5432] } },
-  { host: "fd00--1.db.shop.svc", is: { addresses: ["fd00::1"], ports: [5432] } },
+  { host: "db-0.db.shop.svc.cluster.local", is: { addresses: ["10.1.0.1", "fd00::1"], ports: [5432, 5433] } },
+  { host: "db-1-x.db.shop.svc", is: { addresses: ["10.1.0.2"], ports: [5432, 5433] } },
+  { host: "10-1-0-2.db.shop.svc", is: { addresses: ["10.1.0.2"], ports: [5432, 5433] } },
+  { host: "fd00--1.db.shop.svc", is: { addresses: ["fd00::1"], ports: [5432, 5433] } },
   { host: "db-2.db.shop.svc", is: undefined },
   { host: "eager.shop", is: { addresses: ["10.1.0.9"], services: [] } },
   { host: "other.shop.svc", is: { addresses: [], alias: "db.example.com" } },
