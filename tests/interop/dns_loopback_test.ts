@@ -103,8 +103,12 @@ else {
       assert.equal((await ask("own.one.example")).status, "REFUSED");
     });
     await t.step("status counts the listeners", async () => {
-      const { stdout } = await home.run(["status", "-o", "json"]);
-      assert.deepEqual(JSON.parse(stdout)[0].dns.loopback, {
+      const [status] = JSON.parse((await home.run(["status", "-o", "json"])).stdout);
+      const admin = status.listeners.find(({ kind }: { kind: string }) => kind === "admin").address;
+      const metrics = await (await fetch(`http://${admin}/metrics`)).text();
+      assert.match(metrics, /^postern_dns_loopback_names 2$/m);
+      assert.match(metrics, /^postern_dns_loopback_listeners 2$/m);
+      assert.deepEqual(status.dns.loopback, {
         range: "127.64.0.0/12",
         names: 2,
         listeners: 2,

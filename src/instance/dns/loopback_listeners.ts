@@ -52,6 +52,8 @@ const mostPorts = 256;
 const grace = 10_000;
 /** Descriptors that listeners leave to connections. */
 const reserve = 256;
+/** The longest time between looks for idle names, in ms; an address stays with its name for longer. */
+const sweptEvery = 60_000;
 /** How many listeners to bind after one look at the free descriptors. */
 const batch = 64;
 
@@ -125,8 +127,9 @@ export class LoopbackListeners implements AsyncDisposable {
     for (const entry of [...this.#entries.values()]) {
       const ports = portsOf(entry.name);
       if (ports === "kept") continue;
-      if (ports.length === 0) this.#close(entry);
-      else if (this.#listen(entry, ports)?.detail === "overloaded") this.#close(entry);
+      const isFull = ports.length > 0 && this.#listen(entry, ports)?.detail === "overloaded";
+      // The next query of the name tries again.
+      if (ports.length === 0 || isFull || entry.listening.size === 0) this.#close(entry);
     }
   }
 
@@ -334,7 +337,7 @@ export class LoopbackListeners implements AsyncDisposable {
 
   #sweepLater(): void {
     const { clock } = this.#deps;
-    this.#sweeping ??= clock.after(Math.max(1000, this.#bounds.idle / 10), () => {
+    this.#sweeping ??= clock.after(Math.min(sweptEvery, this.#bounds.idle / 10), () => {
       this.#sweeping = undefined;
       this.#sweep();
       if (this.#entries.size > 0) this.#sweepLater();

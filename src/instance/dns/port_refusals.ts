@@ -1,5 +1,5 @@
 import type { Log } from "../../core/mod.ts";
-import { type Endpoint, formatTarget, type PosternError } from "../../words/mod.ts";
+import { type Endpoint, formatTarget, PosternError } from "../../words/mod.ts";
 import type { Process, World } from "../../world/mod.ts";
 import { withOwner } from "../../instances/mod.ts";
 import { isWildcard } from "../../plan/mod.ts";
@@ -55,8 +55,9 @@ export class PortRefusals {
         hint: `this instance listens on ${formatTarget(endpoint)}: give that listener a single address`,
       });
     }
+    // Without an answer from the other instances, the hint names the program that lists the owner.
     const owned = await withOwner(world, error).catch(() => error);
-    return owned as PosternError;
+    return owned instanceof PosternError ? owned : error;
   }
 }
 

@@ -152,6 +152,16 @@ Deno.test("LoopbackListeners changes the ports of a name with its next query and
   await end();
 });
 
+Deno.test("LoopbackListeners forgets a name that a reload leaves without a free port", async () => {
+  const { listeners, network, end } = place();
+  await using _held = network.listen({ host: "127.64.0.1", port: 2 });
+  listeners.open("a.example", { address: "127.64.0.1", ports: [1] });
+  listeners.change(() => [2]);
+  assert.deepEqual([listeners.names, listeners.size], [0, 0]);
+  await settle();
+  await end();
+});
+
 Deno.test("LoopbackListeners listens on the other ports if one is in use, and fails without any", async () => {
   const { listeners, network, refused, isOpen, end } = place();
   await using _held = network.listen({ host: "127.64.0.1", port: 1 });
