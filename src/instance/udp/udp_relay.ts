@@ -29,7 +29,7 @@ export interface UdpRelayOptions {
 /** How many targets one client may use at once; the least recently used one is forgotten first. */
 const mostFlows = 256;
 /** How many datagrams may wait for the route of their target, and their total size. */
-const [mostWaiting, mostWaitingBytes] = [16, 64 * 1024];
+const [mostWaiting, mostWaitingBytes] = [64, 128 * 1024];
 /** How long a refused target stays refused while the plan stays the same, in ms. */
 const retryAfter = 5_000;
 /** How long a relay must be quiet to end while the instance stops, and how often this is checked, in ms. */
