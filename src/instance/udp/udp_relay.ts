@@ -114,11 +114,14 @@ export class UdpRelay implements DatagramRelay {
     this.#ended.resolve();
     this.tasks.abort(new PosternError("cancelled", "The client has left"));
     for (const flow of [...this.#flows.values()]) flow.end("done");
-    await this.paths[Symbol.asyncDispose]();
-    await this.tasks[Symbol.asyncDispose]();
-    await this.socket[Symbol.asyncDispose]();
-    if (!this.#isClosed) this.options.closed();
-    this.#isClosed = true;
+    try {
+      await this.paths[Symbol.asyncDispose]();
+      await this.tasks[Symbol.asyncDispose]();
+      await this.socket[Symbol.asyncDispose]();
+    } finally {
+      if (!this.#isClosed) this.options.closed();
+      this.#isClosed = true;
+    }
   }
 
   #oldest(): UdpFlow | undefined {
@@ -243,7 +246,7 @@ class UdpFlow {
       const waiting = this.#waiting ?? [];
       this.#waiting = undefined;
       this.#carrier = carrier;
-      for (const data of waiting) await this.#carry(carrier, data);
+      for (const data of waiting) if (!this.#isEnded) await this.#carry(carrier, data);
     } catch (error) {
       if (signal.aborted || this.#isEnded) return;
       const refusal = this.#refusal = { transport, because, error: asPosternError(error) };
@@ -371,7 +374,10 @@ class UdpPaths implements AsyncDisposable {
   }
 
   #close({ opening }: OpenPath): void {
-    const closing = opening.then((path) => path[Symbol.asyncDispose](), () => {})
+    const { log } = this.#relay.relays.parts;
+    // The flows of a path that did not open have reported its failure.
+    const failed = (error: unknown) => log.debug("udp.closed", { reason: describe(error) });
+    const closing = opening.then((path) => path[Symbol.asyncDispose]()).catch(failed)
       .finally(() => this.#closing.delete(closing));
     this.#closing.add(closing);
   }
