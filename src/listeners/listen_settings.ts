@@ -159,6 +159,11 @@ export const listenerKinds = ["mixed", "socks", "http", "unix"] as const;
 export type ListenerKind = typeof listenerKinds[number];
 
 function checkListeners(settings: ListenSettings, context: Context): void {
+  // Without any listener, the default one is mixed.
+  const isDefault = listenerKinds.every((kind) => settings[kind] === undefined);
+  if (settings.udp && !isDefault && !settings.mixed && !settings.socks) {
+    context.at("udp").report("has no effect: only mixed and socks listeners relay UDP", "warning");
+  }
   const taken = new Map<string, string>();
   for (const kind of [...listenerKinds, "forward", "dns", "admin"] as const) {
     for (const [index, { address, auth }] of (settings[kind] ?? []).entries()) {
