@@ -89,7 +89,9 @@ const status = open({
   pid: count,
   startedAt: words,
   state: words,
-  listeners: list(open({ kind: words, address: words, auth: flag() })),
+  listeners: list(
+    open({ kind: words, address: words, auth: flag(), target: optional(words), name: optional(words) }),
+  ),
   transports: list(transport),
   config: open({ path: optional(words), loadedAt: words, problem: optional(words) }),
   catalogues: optional(
@@ -100,6 +102,7 @@ const status = open({
     domains: list(words),
     loopback: optional(open({ range: words, names: count, listeners: count })),
   })),
+  udp: optional(open({ associations: count, refused: count, lastRefusal: optional(words) })),
   ...counts,
 });
 
@@ -115,6 +118,7 @@ const connectionFields = {
   up: count,
   down: count,
   user: optional(words),
+  forward: optional(words),
 };
 const connection = open(connectionFields);
 const endedConnection = open({
@@ -155,6 +159,8 @@ const errorInfo = open({
   hint: optional(words),
 });
 
+const boundForward = open({ address: words, target: words, name: optional(words) });
+
 const explanation = open({
   target: words,
   transport: words,
@@ -167,6 +173,7 @@ const explanation = open({
     hint: optional(words),
   })),
   losers: list(open({ rule: words, source: words, transport: words, why: words })),
+  forward: optional(boundForward),
   held: optional(errorInfo),
   dial: optional(open({
     ms: amount,
@@ -182,6 +189,13 @@ const environment = open({
   noProxy: list(text({ pattern: /^[^\s\p{Cc},;"'`$\\]+$/u, describe: "a name, an address or a network" })),
   notes: list(words),
   needsAuth: flag(),
+});
+
+const forward = open({
+  kind: text({ max: 20 }),
+  id: optional(count),
+  forwards: optional(list(boundForward, { max: 10_000 })),
+  error: optional(errorInfo),
 });
 
 /** The schema of each answer, by request. */
@@ -208,6 +222,7 @@ export const answers = {
     problems: list(open({ name: words, reason: words })),
   }),
   explanation,
+  forward,
   page: open({ url }),
   environment,
 };

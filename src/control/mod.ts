@@ -1,5 +1,6 @@
 export { ControlClient } from "./control_client.ts";
 export type {
+  BoundForward,
   CatalogueState,
   ConnectionInfo,
   DialReport,
@@ -7,6 +8,8 @@ export type {
   EndedConnection,
   ErrorInfo,
   ExplanationInfo,
+  ForwardRequest,
+  ForwardUpdate,
   Hello,
   HopInfo,
   HostsInfo,
@@ -19,6 +22,7 @@ export type {
   TableState,
   TrafficSample,
   TransportState,
+  UdpInfo,
   WatchedStep,
   WatchedWhole,
   WatchUpdate,

@@ -11,6 +11,12 @@ export interface FakeRange {
   readonly size: number;
 }
 
+/**
+ * The range for lookups of SOCKS clients without `dns.fakeRange`. The block 240.0.0.0/4 is reserved (RFC 1112),
+ * so a client that connects to such an address without postern reaches nothing.
+ */
+export const lookupRange: FakeRange = { text: "253.198.0.0/15", first: 0xfd_c6_00_00, size: 2 ** 17 };
+
 /** Parses a range; undefined if the text is invalid. */
 export function parseFakeRange(text: string): FakeRange | undefined {
   const [, address = "", length = ""] = /^([0-9.]+)\/([0-9]{1,2})$/.exec(text) ?? [];

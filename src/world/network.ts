@@ -20,6 +20,8 @@ export interface Network {
    * returning none.
    */
   lookup(name: string, options: { signal: AbortSignal }): Promise<readonly string[]>;
+  /** The name of an address from the system resolver; throws `name_not_found` without one. Optional. */
+  nameOf?(address: string, options: { signal: AbortSignal }): Promise<string>;
   /** The addresses of this machine, with interface names. */
   addresses(): readonly string[];
   /** The same addresses with their prefix lengths; optional. */

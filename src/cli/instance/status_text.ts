@@ -12,12 +12,25 @@ export function statusText(status: Status, world: World): string {
   const paint = paintFor(world, "out");
   const now = world.clock.date().getTime();
   const since = (date: string) => formatAge(now - Date.parse(date));
-  const { listeners, transports, config, catalogues = [], dns, connections, bytes, memory } = status;
+  const { listeners, transports, config, catalogues = [], dns, connections, bytes, memory, udp } = status;
   const facts: [string, string][] = [
-    ...listeners.map(({ kind, address, auth }): [string, string] => [
+    ...listeners.filter(({ kind }) => kind !== "forward").map(({ kind, address, auth }): [string, string] => [
       "listens",
       printable(`${address} (${kind}${auth ? ", with authentication" : ""})`),
     ]),
+    ...listeners.filter(({ kind }) => kind === "forward").map((
+      { address, target = "?", name, ofCommand },
+    ): [string, string] => [
+      "forwards",
+      printable(
+        `${address} to ${target}${name === undefined ? "" : ` (${name})`}${
+          ofCommand ? " (for postern forward)" : ""
+        }`,
+      ),
+    ]),
+    ...(listeners.some(({ kind, address }) => kind === "forward" && !address.startsWith("unix:"))
+      ? [["forwards", paint.dim("any local user can connect to a TCP forward")] satisfies [string, string]]
+      : []),
     ...(dns?.loopback
       ? [["loopback", printable(loopbackText(dns.loopback))] satisfies [string, string]]
       : []),
@@ -53,6 +66,15 @@ export function statusText(status: Status, world: World): string {
       `${counted(connections.open, "connection")} open, ${connections.total} so far, ` +
       `${connections.failed} failed; ${formatBytes(bytes.up)} up, ${formatBytes(bytes.down)} down`,
     ],
+    ...(udp === undefined ? [] : [
+      [
+        "UDP",
+        `relayed for ${counted(udp.associations, "SOCKS5 client")}, ${
+          counted(udp.refused, "datagram")
+        } refused` +
+        (udp.lastRefusal === undefined ? "" : `; last: ${lines(udp.lastRefusal)}`),
+      ] satisfies [string, string],
+    ]),
     ["memory", formatBytes(memory.resident)],
   ];
   const title = `${paint.bold(printable(status.id))}  ${stateText(status.state, paint)}  ` +

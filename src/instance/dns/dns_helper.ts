@@ -2,12 +2,12 @@ import { type Clock, Counter, type Dial, type Log, type Metric } from "../../cor
 import { describe, type Endpoint, PosternError, type Target } from "../../words/mod.ts";
 import type { World } from "../../world/mod.ts";
 import type { DnsInfo, HostsInfo } from "../../control/mod.ts";
-import type { DnsReply, FakeRange } from "../../dns/mod.ts";
+import { type DnsReply, type FakeRange, lookupRange } from "../../dns/mod.ts";
 import type { ListenerLimits } from "../../listeners/mod.ts";
 import { DnsNames, type LoopbackAddresses, portsAfterReload } from "./dns_names.ts";
 import { type DnsSocket, DnsSockets } from "./dns_sockets.ts";
 import { dnsDomains } from "./dns_domains.ts";
-import { FakeAddresses, fakeAddressFile, loopbackAddressFile } from "./fake_addresses.ts";
+import { FakeAddresses, fakeAddressFile, lookupFile, loopbackAddressFile } from "./fake_addresses.ts";
 import { LoopbackListeners } from "./loopback_listeners.ts";
 import { type Meaning, meaningOf } from "./meaning.ts";
 import { PinnedHosts } from "./pinned_hosts.ts";
@@ -47,6 +47,8 @@ export class DnsHelper implements AsyncDisposable {
   #mustRestore = false;
   #fakes: FakeAddresses | undefined;
   #loopback: FakeAddresses | undefined;
+  #lookups: FakeAddresses | undefined;
+  #openingLookups: Promise<FakeAddresses> | undefined;
 
   constructor(deps: DnsHelperDeps) {
     const { world, log, plan, dial, listeners } = deps;
@@ -86,6 +88,8 @@ export class DnsHelper implements AsyncDisposable {
   /** Binds and opens everything these settings need, without using any of it yet. */
   async prepare({ dns, listen }: Settings): Promise<PreparedDns> {
     const { world, id } = this.#deps;
+    // Clients may still use addresses from before a restart.
+    await this.#recallLookups();
     const fakes = await this.#opened(dns?.fakeRange, this.#fakes, fakeAddressFile(world, id));
     let loopback: FakeAddresses | undefined;
     try {
@@ -151,7 +155,12 @@ export class DnsHelper implements AsyncDisposable {
 
   /** Maps the target of a request: a fake address stands for a name. */
   meaningOf(target: Target): Meaning {
-    return meaningOf(target, { fakes: this.#fakes, loopback: this.#loopback });
+    return meaningOf(target, { fakes: this.#fakes, loopback: this.#loopback, lookups: this.#lookups });
+  }
+
+  /** The address that stands for a name in lower case. */
+  async standIn(name: string): Promise<string> {
+    return await (this.#fakes ?? await this.#openLookups()).addressOf(name);
   }
 
   /** The DNS part of `postern status`; undefined when the instance does not answer DNS. */
@@ -206,6 +215,34 @@ export class DnsHelper implements AsyncDisposable {
     await this.#listeners[Symbol.asyncDispose]();
     await this.#fakes?.[Symbol.asyncDispose]();
     await this.#loopback?.[Symbol.asyncDispose]();
+    const lookups = await this.#openingLookups?.catch(() => undefined);
+    await lookups?.[Symbol.asyncDispose]();
+  }
+
+  /** Reads the addresses that an earlier run gave to clients; without them, the instance still starts. */
+  async #recallLookups(): Promise<void> {
+    const { world, log, id } = this.#deps;
+    const path = lookupFile(world, id);
+    if (this.#lookups) return;
+    try {
+      if (await world.files.info(path)) await this.#openLookups();
+    } catch (error) {
+      log.error("dns.addresses_lost", { path, reason: describe(error) });
+    }
+  }
+
+  async #openLookups(): Promise<FakeAddresses> {
+    const { world, log, id } = this.#deps;
+    const opening = this.#openingLookups ??= FakeAddresses.open(world, lookupFile(world, id), {
+      range: lookupRange,
+      log,
+    });
+    try {
+      return this.#lookups = await opening;
+    } catch (error) {
+      this.#openingLookups = undefined;
+      throw error;
+    }
   }
 
   async #opened(

@@ -8,8 +8,8 @@ import {
   type DnsData,
   type DnsRecord,
 } from "../../dns/mod.ts";
-import type { Route, Router } from "../../routing/mod.ts";
-import type { FakeAddresses } from "./fake_addresses.ts";
+import { namedPorts, type Route, type Router } from "../../routing/mod.ts";
+import { type FakeAddresses, isHostName } from "./fake_addresses.ts";
 import { type Plan, transportOf } from "../../plan/mod.ts";
 import { reverseAddress } from "./reverse_name.ts";
 
@@ -152,18 +152,10 @@ function domainOf(name: string, domains: readonly string[]): string | undefined 
 }
 
 /** The ports that rules name, and 0 for rules without a port: a DNS query has no port. */
-function portsOf({ rules }: Router): readonly number[] {
-  let ports = portsOfRules.get(rules);
-  if (!ports) {
-    const named = rules.flatMap(({ pattern: { port } }) => port ?? []);
-    ports = [0, ...[...new Set(named)].slice(0, mostPorts)];
-    portsOfRules.set(rules, ports);
-  }
-  return ports;
+function portsOf(router: Router): readonly number[] {
+  return [0, ...namedPorts(router).slice(0, mostPorts)];
 }
 
-/** A cluster's tables change, its rules do not, so the ports are cached per rule list. */
-const portsOfRules = new WeakMap<Router["rules"], readonly number[]>();
 const mostPorts = 64;
 
 /** Whether a route does not reach its target directly. A held target may still turn out to be a cluster's. */
@@ -204,8 +196,7 @@ async function standing(
   { fakes, loopback, ports }: DnsState & { readonly ports: readonly number[] },
 ): Promise<DnsAnswer> {
   // Without a range there is no address; a name that cannot be a host name gets none either.
-  const isHost = /^(?:[a-z0-9](?:[a-z0-9_-]*[a-z0-9])?\.)*[a-z0-9](?:[a-z0-9_-]*[a-z0-9])?$/.test(name);
-  if ((!fakes && !loopback) || !isHost) return { kind: name === zone ? "nodata" : "unknown", zone };
+  if ((!fakes && !loopback) || !isHostName(name)) return { kind: name === zone ? "nodata" : "unknown", zone };
   if (type !== "A" && type !== "ANY") return { kind: "nodata", zone };
   if (loopback && ports.length > 0) {
     const address = await loopback.open(name, ports);

@@ -23,6 +23,16 @@ export function loopbackAddressFile({ places }: World, id: string): string {
   return `${places.state}/dns/${checkedId(id)}.loopback`;
 }
 
+/** The file with the addresses of `lookupRange`. */
+export function lookupFile({ places }: World, id: string): string {
+  return `${places.state}/dns/${checkedId(id)}.lookups`;
+}
+
+/** Whether a name in lower case may get an address. */
+export function isHostName(name: string): boolean {
+  return /^(?:[a-z0-9](?:[a-z0-9_-]*[a-z0-9])?\.)*[a-z0-9](?:[a-z0-9_-]*[a-z0-9])?$/.test(name);
+}
+
 interface Named {
   readonly place: number;
   /** When a client last used the name. */

@@ -2,9 +2,9 @@ import { silentLog } from "../../core/mod.ts";
 import { PosternError, type Target } from "../../words/mod.ts";
 import type { World } from "../../world/mod.ts";
 import type { ExplanationInfo } from "../../control/mod.ts";
-import type { FakeRange } from "../../dns/mod.ts";
+import { type FakeRange, lookupRange } from "../../dns/mod.ts";
 import type { Settings, Transports } from "../../plan/mod.ts";
-import { FakeAddresses, fakeAddressFile, loopbackAddressFile } from "./fake_addresses.ts";
+import { FakeAddresses, fakeAddressFile, lookupFile, loopbackAddressFile } from "./fake_addresses.ts";
 
 /** The target that a client means: the requested one, or the name that its fake address stands for. */
 export interface Meaning {
@@ -12,21 +12,28 @@ export interface Meaning {
   /** The requested fake address. */
   readonly by?: string;
   /** Set when the address of a range has no name. */
-  readonly failure?: { readonly range: string; readonly error: PosternError };
+  readonly error?: PosternError;
+  /** The setting of that range. */
+  readonly range?: string;
 }
 
-/** The addresses that stand for names: of the fake range and of the loopback range. */
-export interface NamedAddresses {
+/** The addresses that stand for names. */
+export interface StandIns {
+  /** The addresses of `dns.fakeRange`. */
   readonly fakes?: Pick<FakeAddresses, "nameOf"> | undefined;
+  /** The addresses of `dns.loopback`. */
   readonly loopback?: Pick<FakeAddresses, "nameOf"> | undefined;
+  /** The addresses of `lookupRange`; an unassigned one is an address like any other. */
+  readonly lookups?: Pick<FakeAddresses, "nameOf"> | undefined;
 }
 
 /** Replaces an address that stands for a name with the name. */
-export function meaningOf(target: Target, { fakes, loopback }: NamedAddresses): Meaning {
+export function meaningOf(target: Target, { fakes, loopback, lookups }: StandIns): Meaning {
+  const named = (host: string): Meaning => ({ target: { host, port: target.port }, by: target.host });
   for (const [range, addresses] of [["dns.fakeRange", fakes], ["dns.loopback", loopback]] as const) {
     const name = addresses?.nameOf(target.host);
     if (name === undefined) continue;
-    if (name !== "") return { target: { host: name, port: target.port }, by: target.host };
+    if (name !== "") return named(name);
     const error = new PosternError(
       "name_not_found",
       `Cannot reach ${target.host}: the address belongs to no name`,
@@ -34,9 +41,10 @@ export function meaningOf(target: Target, { fakes, loopback }: NamedAddresses): 
         hint: `look the name up again: this instance assigns the addresses of ${range}`,
       },
     );
-    return { target, failure: { range, error } };
+    return { target, error, range };
   }
-  return { target };
+  const name = lookups?.nameOf(target.host);
+  return name ? named(name) : { target };
 }
 
 /** The same, from the files with an instance's addresses. */
@@ -49,6 +57,7 @@ export async function storedMeaningOf(
   return meaningOf(target, {
     fakes: await read(settings.dns?.fakeRange, fakeAddressFile(world, id)),
     loopback: await read(settings.dns?.loopback, loopbackAddressFile(world, id)),
+    lookups: await read(lookupRange, lookupFile(world, id)),
   });
 }
 
@@ -63,7 +72,7 @@ export async function explainMeant(
   meaning: Meaning,
   options: { readonly dial: boolean; readonly signal: AbortSignal },
 ): Promise<ExplanationInfo> {
-  if (meaning.failure) throw meaning.failure.error;
+  if (meaning.error) throw meaning.error;
   const explanation = await transports.explain(meaning.target, options);
   return { ...explanation, because: becauseAsked(explanation.because, meaning) };
 }

@@ -32,6 +32,7 @@ export function createNetwork(): Network {
     },
     inherit: (descriptor) => inheritListening({ fd: descriptor }, spare),
     lookup,
+    nameOf,
     addresses,
     attached,
     secure,
@@ -161,6 +162,27 @@ async function lookup(name: string, { signal }: { signal: AbortSignal }): Promis
     else resolve(found.map(({ address }) => address));
   });
   return await promise;
+}
+
+async function nameOf(address: string, { signal }: { signal: AbortSignal }): Promise<string> {
+  const { lookupService } = await import("node:dns");
+  const { promise, resolve, reject } = Promise.withResolvers<string>();
+  if (signal.aborted) throw signal.reason;
+  using _stop = whenAborted(signal, () => reject(signal.reason));
+  lookupService(address, 0, (error, name) => {
+    if (error) reject(nameError(error, address));
+    // Without a name, some resolvers return the address.
+    else if (name === undefined || name === "" || name === address) reject(nameError(undefined, address));
+    else resolve(name);
+  });
+  return await promise;
+}
+
+function nameError(cause: Error | undefined, address: string): PosternError {
+  return new PosternError("name_not_found", `Cannot find the name of ${address}`, {
+    cause,
+    reason: "the system resolver knows none",
+  });
 }
 
 function lookupError(error: Error, name: string): PosternError {

@@ -84,7 +84,7 @@ function show() {
   const file = config.path?.replace(/^.*[/\\]/, "") ?? "no file";
   const loopback = status.dns?.loopback;
   const addresses = [
-    ...listeners.map(({ address }) => address),
+    ...listeners.map(({ address, target }) => target === undefined ? address : `${address} to ${target}`),
     ...loopback ? [`${loopback.listeners} ports for ${loopback.names} names in ${loopback.range}`] : [],
   ].join(", ");
   say(facts, `${id} · ${addresses} · ${file} · postern ${version}`);
