@@ -22,8 +22,20 @@ export const configFile = "/config/config.yaml";
 /** The address of the answering server. */
 export const server = { host: "192.0.2.1", port: 53 };
 
+/** What `openUdpLab` opened. */
+export interface UdpLab {
+  readonly world: MemoryWorld;
+  readonly instance: RunningInstance;
+  readonly answerer: AnsweringSocket;
+  /** Stops everything; fails if a timer or a socket is left. */
+  end(): Promise<void>;
+}
+
+/** A socket that answers, with the texts that it received. */
+type AnsweringSocket = MemoryDatagrams & { readonly heard: string[] };
+
 /** An instance in a memory world, and a server that answers each datagram in upper case. */
-export async function openUdpLab(written: string) {
+export async function openUdpLab(written: string): Promise<UdpLab> {
   const world = new MemoryWorld({ files: { [configFile]: written } });
   world.network.isPlaced = true;
   world.network.names.set("dns.example", ["192.0.2.1"]);
@@ -51,7 +63,7 @@ export async function openUdpLab(written: string) {
 export async function serveUdp(
   { network }: MemoryWorld,
   at: Target,
-): Promise<MemoryDatagrams & { heard: string[] }> {
+): Promise<AnsweringSocket> {
   const socket = Object.assign(await network.datagrams(at), { heard: [] as string[] });
   void (async () => {
     for (let got; (got = await socket.receive());) {

@@ -49,8 +49,8 @@ export class ListenerNames implements ClientNames {
         detail: "address_type",
       });
     }
-    const { target, by, error } = dns.meaningOf({ host, port: 0 });
-    if (error) throw error;
+    const { target, by, failure } = dns.meaningOf({ host, port: 0 });
+    if (failure) throw failure.error;
     this.#demandAllowed(target.host);
     if (by !== undefined) return target.host;
     return await this.#inTime(host, options, async (signal) => {

@@ -53,9 +53,9 @@ export class DnsHelper implements AsyncDisposable {
   /** Whether to listen for the names of a hosts file at the next `follow`. */
   #mustRestore = false;
   #fakes: FakeAddresses | undefined;
-  #loopback: FakeAddresses | undefined;
   #lookups: FakeAddresses | undefined;
   #openingLookups: Promise<FakeAddresses> | undefined;
+  #loopback: FakeAddresses | undefined;
 
   constructor(deps: DnsHelperDeps) {
     const { world, log, plan, dial, listeners } = deps;
@@ -94,9 +94,9 @@ export class DnsHelper implements AsyncDisposable {
 
   /** Binds and opens everything these settings need, without using any of it yet. */
   async prepare({ dns, listen }: Settings): Promise<PreparedDns> {
-    const { world, id } = this.#deps;
     // Clients may still use addresses from before a restart.
     await this.#recallLookups();
+    const { world, id } = this.#deps;
     const fakes = await this.#opened(dns?.fakeRange, this.#fakes, fakeAddressFile(world, id));
     let loopback: FakeAddresses | undefined;
     try {

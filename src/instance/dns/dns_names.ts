@@ -196,7 +196,9 @@ async function standing(
   { fakes, loopback, ports }: DnsState & { readonly ports: readonly number[] },
 ): Promise<DnsAnswer> {
   // Without a range there is no address; a name that cannot be a host name gets none either.
-  if ((!fakes && !loopback) || !isHostName(name)) return { kind: name === zone ? "nodata" : "unknown", zone };
+  if ((!fakes && !loopback) || !isHostName(name)) {
+    return { kind: name === zone ? "nodata" : "unknown", zone };
+  }
   if (type !== "A" && type !== "ANY") return { kind: "nodata", zone };
   if (loopback && ports.length > 0) {
     const address = await loopback.open(name, ports);

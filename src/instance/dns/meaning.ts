@@ -12,28 +12,23 @@ export interface Meaning {
   /** The requested fake address. */
   readonly by?: string;
   /** Set when the address of a range has no name. */
-  readonly error?: PosternError;
-  /** The setting of that range. */
-  readonly range?: string;
+  readonly failure?: { readonly range: string; readonly error: PosternError };
 }
 
-/** The addresses that stand for names. */
-export interface StandIns {
-  /** The addresses of `dns.fakeRange`. */
+/** The addresses that stand for names: of the fake range, of the loopback range, and of lookups. */
+export interface NamedAddresses {
   readonly fakes?: Pick<FakeAddresses, "nameOf"> | undefined;
-  /** The addresses of `dns.loopback`. */
   readonly loopback?: Pick<FakeAddresses, "nameOf"> | undefined;
-  /** The addresses of `lookupRange`; an unassigned one is an address like any other. */
+  /** An unassigned address of `lookupRange` is an address like any other. */
   readonly lookups?: Pick<FakeAddresses, "nameOf"> | undefined;
 }
 
 /** Replaces an address that stands for a name with the name. */
-export function meaningOf(target: Target, { fakes, loopback, lookups }: StandIns): Meaning {
-  const named = (host: string): Meaning => ({ target: { host, port: target.port }, by: target.host });
+export function meaningOf(target: Target, { fakes, loopback, lookups }: NamedAddresses): Meaning {
   for (const [range, addresses] of [["dns.fakeRange", fakes], ["dns.loopback", loopback]] as const) {
     const name = addresses?.nameOf(target.host);
     if (name === undefined) continue;
-    if (name !== "") return named(name);
+    if (name !== "") return { target: { host: name, port: target.port }, by: target.host };
     const error = new PosternError(
       "name_not_found",
       `Cannot reach ${target.host}: the address belongs to no name`,
@@ -41,10 +36,10 @@ export function meaningOf(target: Target, { fakes, loopback, lookups }: StandIns
         hint: `look the name up again: this instance assigns the addresses of ${range}`,
       },
     );
-    return { target, error, range };
+    return { target, failure: { range, error } };
   }
-  const name = lookups?.nameOf(target.host);
-  return name ? named(name) : { target };
+  const name = lookups?.nameOf(target.host) ?? "";
+  return name === "" ? { target } : { target: { host: name, port: target.port }, by: target.host };
 }
 
 /** The same, from the files with an instance's addresses. */
@@ -72,7 +67,7 @@ export async function explainMeant(
   meaning: Meaning,
   options: { readonly dial: boolean; readonly signal: AbortSignal },
 ): Promise<ExplanationInfo> {
-  if (meaning.error) throw meaning.error;
+  if (meaning.failure) throw meaning.failure.error;
   const explanation = await transports.explain(meaning.target, options);
   return { ...explanation, because: becauseAsked(explanation.because, meaning) };
 }

@@ -29,7 +29,7 @@ export interface UdpRelayOptions {
 /** How many targets one client may use at once; the least recently used one is forgotten first. */
 const mostFlows = 256;
 /** How many datagrams may wait for the route of their target, and their total size. */
-const [mostWaiting, mostWaitingBytes] = [16, 64 * 1024];
+const [mostWaiting, mostWaitingBytes] = [64, 128 * 1024];
 /** How long a refused target stays refused while the plan stays the same, in ms. */
 const retryAfter = 5_000;
 /** How long a relay must be quiet to end while the instance stops, and how often this is checked, in ms. */
@@ -193,8 +193,8 @@ class UdpFlow {
     if (this.#plan === plan) return clock.now() < this.#retryAt;
     const route = this.#route;
     if (!route || !this.#carrier) return false;
-    const { target, error } = dns.meaningOf(this.#asked);
-    if (error || target.host !== route.target.host) return false;
+    const { target, failure } = dns.meaningOf(this.#asked);
+    if (failure || target.host !== route.target.host) return false;
     const next = plan.router.route(target);
     if (next.held || tables.needsLook(target, next) || transportOf(plan, next) !== route.built) return false;
     try {
@@ -259,8 +259,8 @@ class UdpFlow {
   ): Promise<FlowRoute> {
     const { dns, transports, clock } = this.#parts;
     const meaning = dns.meaningOf(this.#asked);
-    const { target, error } = meaning;
-    if (error) throw error;
+    const { target, failure } = meaning;
+    if (failure) throw failure.error;
     this.#relay.relays.demandAllowed(target, this.#relay.options.listener, transports.plan);
     const { dial: ms } = transports.plan.limits;
     const { plan, route } = await within(

@@ -24,9 +24,9 @@ export function instanceSource(instance: Instance, { reload, stop }: InstanceAct
     connections: () => instance.connections.list(),
     watch: () => instance.watch.watch(),
     sharesToken: (local) => isOpenAt(instance, local),
-    hosts: (names, options) => instance.hosts(names, options),
     forward: (forwards) => lentForwards(() => instance.lend(forwards), instance.clock),
     endForward: (id) => instance.endLent(id),
+    hosts: (names, options) => instance.hosts(names, options),
     closeConnection: (id) => instance.connections.close(id),
     reload,
     stop: ({ drain }) => {
