@@ -174,6 +174,7 @@ const explanation = open({
   })),
   losers: list(open({ rule: words, source: words, transport: words, why: words })),
   forward: optional(boundForward),
+  loopback: optional(words),
   held: optional(errorInfo),
   dial: optional(open({
     ms: amount,

@@ -251,6 +251,8 @@ export interface ExplanationInfo {
   readonly losers: readonly LoserInfo[];
   /** The forward that listens on the address of the target. */
   readonly forward?: BoundForward;
+  /** The loopback address on which the instance listens for the target now: `127.64.0.1:5432`. */
+  readonly loopback?: string;
   /** Why postern refuses the target: a cluster owns it, or may own it, and does not have it. */
   readonly held?: ErrorInfo;
   /** Present if the route was tried. */

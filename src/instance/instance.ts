@@ -329,8 +329,14 @@ export class Instance implements AsyncDisposable {
   /** Explains the route of a target; with `dial`, also whether it can be reached. */
   async explain(target: Target, options: { dial: boolean; signal: AbortSignal }): Promise<ExplanationInfo> {
     await this.prepared();
-    const explanation = await explainMeant(this.transports, this.#dns.meaningOf(target), options);
-    return withForward(explanation, target, this.#listeners.bound);
+    const meaning = this.#dns.meaningOf(target);
+    const explanation = await explainMeant(this.transports, meaning, options);
+    const loopback = this.#dns.loopbackOf(meaning.target);
+    return withForward(
+      { ...explanation, ...(loopback !== undefined && { loopback }) },
+      target,
+      this.#listeners.bound,
+    );
   }
 
   /** Listens for the names of a hosts file (default: all known ones) instead of those requested before. */

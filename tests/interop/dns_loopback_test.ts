@@ -96,6 +96,8 @@ else {
       assert.equal(await client.takeUntil("two\r\n"), "$3\r\ntwo\r\n");
       const { stdout } = await home.run(["explain", `${one}:${port}`]);
       assert.match(stdout, /db\.one\.example/);
+      assert.ok(stdout.includes(`loopback postern listens on ${one}:${port} for this target`), stdout);
+      assert.doesNotMatch((await home.run(["explain", "x.one.example:1"])).stdout, /loopback/);
       const reverse = (await ask("-x", one)).answers.join();
       assert.match(reverse, /PTR db\.one\.example\.$/);
     });

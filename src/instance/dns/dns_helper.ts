@@ -1,5 +1,12 @@
 import { type Clock, Counter, type Dial, type Log, type Metric } from "../../core/mod.ts";
-import { describe, type Endpoint, PosternError, type Target } from "../../words/mod.ts";
+import {
+  describe,
+  type Endpoint,
+  formatTarget,
+  normalHost,
+  PosternError,
+  type Target,
+} from "../../words/mod.ts";
 import type { World } from "../../world/mod.ts";
 import type { DnsInfo, HostsInfo } from "../../control/mod.ts";
 import { type DnsReply, type FakeRange, lookupRange } from "../../dns/mod.ts";
@@ -156,6 +163,12 @@ export class DnsHelper implements AsyncDisposable {
   /** Maps the target of a request: a fake address stands for a name. */
   meaningOf(target: Target): Meaning {
     return meaningOf(target, { fakes: this.#fakes, loopback: this.#loopback, lookups: this.#lookups });
+  }
+
+  /** The loopback address on which the instance listens for a target now. */
+  loopbackOf({ host, port }: Target): string | undefined {
+    const address = this.#listeners.addressOf(normalHost(host), port);
+    return address === undefined ? undefined : formatTarget({ host: address, port });
   }
 
   /** The address that stands for a name in lower case. */

@@ -133,6 +133,12 @@ export class LoopbackListeners implements AsyncDisposable {
     }
   }
 
+  /** The address of a name if it has a listener on this port. */
+  addressOf(name: string, port: number): string | undefined {
+    const entry = this.#entries.get(name);
+    return entry?.listening.has(port) ? entry.address : undefined;
+  }
+
   /** Keeps the listeners of a name although no client uses them; returns their ports. */
   pin(name: string): readonly number[] | undefined {
     const entry = this.#entries.get(name);

@@ -44,7 +44,7 @@ export class PortRefusals {
   async #explained({ error, port, address }: PortRefusal): Promise<PosternError> {
     const { world, own } = this.#deps;
     const { platform } = world.process;
-    if (error.detail === "low_port") return error.with({ hint: lowPortHint(platform, port) });
+    if (error.detail === "low_port") return error.with({ hint: lowPortHint(world.process, port) });
     if (error.detail === "network") {
       const [line = ""] = loopbackAliases(platform, [address]);
       return line === "" ? error : error.with({ hint: `add the address: ${line}` });
@@ -65,10 +65,14 @@ export class PortRefusals {
 const mostTold = 1000;
 
 /** How to allow an ordinary user to listen on ports below 1024. */
-export function lowPortHint(platform: Process["platform"], port: number): string {
-  if (platform === "linux") {
-    return `run: sudo sysctl net.ipv4.ip_unprivileged_port_start=${port}; ` +
-      "or give the program the capability: sudo setcap cap_net_bind_service=+ep PATH-TO-POSTERN";
-  }
-  return "run the instance as an administrator, or use a port of 1024 or higher";
+export function lowPortHint(
+  { platform, isCompiled, self: [program = ""] }: Pick<Process, "platform" | "isCompiled" | "self">,
+  port: number,
+): string {
+  if (platform !== "linux") return "run the instance as an administrator, or use a port of 1024 or higher";
+  const sysctl = `run: sudo sysctl net.ipv4.ip_unprivileged_port_start=${port}`;
+  // From source, the capability would go to the runtime, and with it to every program that it runs.
+  return isCompiled
+    ? `${sysctl}; or give postern the capability: sudo setcap cap_net_bind_service=+ep '${program}'`
+    : sysctl;
 }

@@ -27,7 +27,7 @@ export function withoutLoops(
   return {
     listen: (endpoint) => network.listen(endpoint),
     async datagrams(endpoint) {
-      const socket = new GuardedDatagrams(await network.datagrams(endpoint), sockets);
+      const socket = new GuardedDatagrams(await network.datagrams(endpoint), sockets, isNamed);
       sockets.add(socket);
       return socket;
     },
@@ -51,8 +51,10 @@ class GuardedDatagrams implements Datagrams {
   readonly endpoint: Datagrams["endpoint"];
   readonly #socket: Datagrams;
   readonly #all: Set<Datagrams>;
+  readonly #isNamed: (address: string) => boolean;
 
-  constructor(socket: Datagrams, all: Set<Datagrams>) {
+  constructor(socket: Datagrams, all: Set<Datagrams>, isNamed: (address: string) => boolean) {
+    this.#isNamed = isNamed;
     this.endpoint = socket.endpoint;
     this.#socket = socket;
     this.#all = all;
@@ -63,6 +65,7 @@ class GuardedDatagrams implements Datagrams {
   }
 
   send(bytes: Uint8Array<ArrayBuffer>, to: Datagrams["endpoint"]): Promise<void> {
+    if (this.#isNamed(to.host)) return Promise.reject(loopError(formatTarget(to)));
     for (const { endpoint } of this.#all) {
       if (endpoint.port === to.port && isAmong(to, [endpoint])) {
         return Promise.reject(loopError(formatTarget(to)));

@@ -98,3 +98,10 @@ Deno.test("withoutLoops() never connects to an address that stands for a name", 
   await assert.rejects(connected, { code: "not_allowed", detail: "loop" });
   assert.deepEqual(network.connects, []);
 });
+
+Deno.test("withoutLoops() sends no datagram to an address that stands for a name", async () => {
+  const guarded = withoutLoops(new MemoryNetwork(), () => [], (address) => address.startsWith("127.64."));
+  await using socket = await guarded.datagrams({ host: "127.0.0.1", port: 0 });
+  await assert.rejects(socket.send(new Uint8Array(1), { host: "127.64.0.1", port: 53 }), { detail: "loop" });
+  await socket.send(new Uint8Array(1), { host: "127.0.0.1", port: 53 });
+});
