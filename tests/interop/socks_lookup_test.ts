@@ -44,6 +44,24 @@ for (const dns of ["", "dns: { fakeRange: 198.18.0.0/15 }"]) {
   );
 }
 
+peerTest(
+  "a Python program under torsocks looks a name up, and its address back",
+  ["torsocks", "python"],
+  async (
+    { torsocks, python },
+  ) => {
+    await using site = new WebSite();
+    await using lab = await open(site);
+    const program = `
+import socket
+address = socket.getaddrinfo("web.lab.example", 80, socket.AF_INET, socket.SOCK_STREAM)[0][4][0]
+print(address, socket.gethostbyaddr(address)[0])
+`;
+    const run = await runPeer(torsocks, ["-a", lab.host, "-P", lab.port, python, "-c", program]);
+    assert.match(run.stdout, /^253\.19[89]\.[0-9.]+ web\.lab\.example\n$/, run.stderr);
+  },
+);
+
 peerTest("tor-resolve resolves direct and routed names, and names their addresses", ["tor_resolve"], async (
   { tor_resolve },
 ) => {
