@@ -1,9 +1,9 @@
 import type { Log } from "../core/mod.ts";
-import { isPosternError, PosternError } from "../words/mod.ts";
+import { describe, isPosternError, PosternError } from "../words/mod.ts";
 import type { World } from "../world/mod.ts";
 import type { BoundForward, ControlClient, ForwardRequest } from "../control/mod.ts";
 import { checkedForwards } from "../listeners/mod.ts";
-import { connectInstance } from "../instances/mod.ts";
+import { connectInstance, isUntrusted } from "../instances/mod.ts";
 import { PrivateInstance } from "./private_instance.ts";
 
 export interface ForwardsOptions {
@@ -40,18 +40,30 @@ export async function keepForwards(world: World, options: ForwardsOptions): Prom
   } catch (error) {
     const isMissing = isPosternError(error, "refused") && error.detail === "no_instance";
     if (!isMissing || id !== undefined) throw error;
-    await alone(`instance "${name}" is not running`);
+    // Another user may have put a socket in the place of the instance's.
+    if (isUntrusted(error.cause)) await alone(describe(error.cause));
+    else await alone(`instance "${name}" is not running`);
     return await forwardAlone(world, options);
   }
   try {
-    await client.forward(asked, (forwards) => options.bound(forwards, name), { signal });
+    await client.forward(asked, async (forwards) => {
+      // The instance dials: this process needs no programs from here on.
+      world.process.keepOnly({ ssh: false, plugins: [], resolver: false });
+      await options.bound(forwards, name);
+    }, { signal });
   } catch (error) {
+    if (isPosternError(error, "cancelled") && !signal.aborted) throw stopped(name, error);
     const why = signal.aborted ? undefined : whyAlone(error, name);
     if (why === undefined) throw error;
     await alone(why);
     return await forwardAlone(world, options);
   }
-  throw new PosternError("refused", `Cannot keep the forwards: instance "${name}" has stopped`, {
+  throw stopped(name);
+}
+
+function stopped(name: string, cause?: unknown): PosternError {
+  return new PosternError("refused", `Cannot keep the forwards: instance "${name}" has stopped`, {
+    cause,
     exit: 1,
     hint: "run the command again: without an instance, it forwards by itself",
   });
