@@ -89,7 +89,9 @@ const status = open({
   pid: count,
   startedAt: words,
   state: words,
-  listeners: list(open({ kind: words, address: words, auth: flag() })),
+  listeners: list(
+    open({ kind: words, address: words, auth: flag(), target: optional(words), name: optional(words) }),
+  ),
   transports: list(transport),
   config: open({ path: optional(words), loadedAt: words, problem: optional(words) }),
   catalogues: optional(
@@ -111,6 +113,7 @@ const connectionFields = {
   up: count,
   down: count,
   user: optional(words),
+  forward: optional(words),
 };
 const connection = open(connectionFields);
 const endedConnection = open({

@@ -44,11 +44,15 @@ export interface DnsInfo {
 }
 
 export interface ListenerState {
-  /** `mixed`, `socks`, `http`, `unix`, `dns`, `admin`. */
+  /** `mixed`, `socks`, `http`, `unix`, `forward`, `dns`, `admin`. */
   readonly kind: string;
   readonly address: string;
   /** Whether it requires a user and a password. */
   readonly auth: boolean;
+  /** Where a forward connects to. */
+  readonly target?: string;
+  /** The name of a forward, if it has one. */
+  readonly name?: string;
 }
 
 /** A transport under its name in the configuration, with the fields of its type. */
@@ -100,6 +104,8 @@ export interface ConnectionInfo {
   readonly up: number;
   readonly down: number;
   readonly user?: string;
+  /** The name of the forward, if it has one. */
+  readonly forward?: string;
   /** Present while the target is not connected yet. */
   readonly isDialling?: true;
 }

@@ -94,7 +94,7 @@ export class Instance implements AsyncDisposable {
       endpoints: () => this.endpoints,
     });
     this.#dns = new DnsHelper({ world, log, id: options.id, plan: () => this.plan });
-    this.#dials = new Dials({ clock, connections, dns: this.#dns, transports: this.transports });
+    this.#dials = new Dials({ world, clock, connections, dns: this.#dns, transports: this.transports });
     this.#listeners = new ListenerSet({
       network: world.network,
       files: world.files,
@@ -122,8 +122,12 @@ export class Instance implements AsyncDisposable {
 
   /** Listener and DNS addresses: the lines of the ready file. */
   get addresses(): readonly string[] {
+    const { bound } = this.#listeners;
+    const forwards = bound.filter(({ kind }) => kind === "forward");
+    const proxies = bound.filter(({ kind }) => kind !== "admin" && kind !== "forward");
     return [
-      ...this.#listeners.bound.filter(({ kind }) => kind !== "admin").map(({ address }) => address),
+      ...proxies.map(({ address }) => address),
+      ...forwards.map(({ address }) => `forward:${address}`),
       ...this.dnsEndpoints.map((endpoint) => `dns:${formatTarget(endpoint)}`),
     ];
   }
@@ -147,7 +151,7 @@ export class Instance implements AsyncDisposable {
   /** The listener for proxy settings: the first with HTTP, else the first with a TCP port. */
   told(): EnvironmentListener | undefined {
     const listeners = this.#listeners.bound.flatMap(({ kind, endpoint, users }) =>
-      kind !== "admin" && "port" in endpoint ? [{ kind, endpoint, users }] : []
+      kind !== "admin" && kind !== "forward" && "port" in endpoint ? [{ kind, endpoint, users }] : []
     );
     const chosen = listeners.find(({ kind }) => kind !== "socks") ?? listeners[0];
     if (!chosen) return undefined;

@@ -6,9 +6,27 @@ export function placesNamed(line: CommandLine): string[] {
   const paths = (writingOptions[line.command] ?? []).flatMap((option) =>
     option === "--listen-unix" ? line.options.get(option) ?? [] : valueOf(line, option) ?? []
   );
+  const sockets = forwardOptions.flatMap((option) => line.options.get(option) ?? []).flatMap(socketsOf);
   const [action, directory] = line.words;
   const isMade = line.command === "konnectivity" && action === "certs" && directory !== undefined;
-  return [...paths.filter((path) => path !== "").map(parentOf), ...(isMade ? [directory] : [])];
+  return [
+    ...[...paths, ...sockets].filter((path) => path !== "").map(parentOf),
+    ...(isMade ? [directory] : []),
+  ];
+}
+
+const forwardOptions = ["--forward", "-L"];
+
+/** The paths of sockets in a forward: `/run/db.sock:db.example:5432`, `5432:unix:db.sock`. */
+function socketsOf(forward: string): string[] {
+  const found = forward.matchAll(/(?:^|:)(?:unix:([^:]+)|((?:[/~]|\.\.?\/)[^:]*))/g);
+  return [...found].flatMap(([, named, path]) => named ?? path ?? []);
+}
+
+/** Whether the command line names a socket for a forward. */
+export function forwardsSocket({ options }: CommandLine): boolean {
+  const forwards = forwardOptions.flatMap((option) => options.get(option) ?? []);
+  return forwards.some((text) => socketsOf(text).length > 0);
 }
 
 /** The directory of a path; `.` for a bare name. */

@@ -1,8 +1,9 @@
 import { type Clock, Deadlines, type Dial, type Log, Tasks } from "../../core/mod.ts";
-import { describe, type Endpoint, formatTarget, PosternError } from "../../words/mod.ts";
+import { describe, type Endpoint, formatEndpoint, formatTarget, PosternError } from "../../words/mod.ts";
 import type { Files, Listening, Network } from "../../world/mod.ts";
 import {
   Authenticator,
+  type ForwardSettings,
   type ListenerDeps,
   type ListenerKind,
   listenerKinds,
@@ -11,6 +12,7 @@ import {
   type Pages,
   type Serve,
   serveAdminAt,
+  serveForward,
   serveHttp,
   serveListener,
   serveMixed,
@@ -24,7 +26,7 @@ import { removeStaleSocket } from "./stale_socket.ts";
 
 /** One bound listener, as `postern status` shows it. */
 export interface BoundListener {
-  readonly kind: ListenerKind | "admin";
+  readonly kind: ListenerKind | "forward" | "admin";
   readonly endpoint: Endpoint;
   readonly address: string;
   readonly hasAuth: boolean;
@@ -32,6 +34,8 @@ export interface BoundListener {
   readonly users: readonly User[];
   /** Patterns of allowed targets; all targets if undefined. */
   readonly only?: readonly string[] | undefined;
+  /** The target and the name of a forward. */
+  readonly forward?: Pick<ForwardSettings, "target" | "name"> | undefined;
 }
 
 export interface ListenerSetDeps {
@@ -43,7 +47,7 @@ export interface ListenerSetDeps {
   readonly log: Log;
   readonly pages: Pages;
   /** The dial function of a listener; `only` restricts its targets. */
-  readonly dialOf: (listener: ListenerSettings) => Dial;
+  readonly dialOf: (listener: ListenerSettings | ForwardSettings) => Dial;
   /** The generation of the current plan. */
   readonly generation: () => number;
   /** Reads the users' passwords; a missing file is a `config` error. */
@@ -58,8 +62,8 @@ interface Bound extends BoundListener {
 }
 
 interface Wanted {
-  readonly kind: ListenerKind | "admin";
-  readonly listener: ListenerSettings;
+  readonly kind: BoundListener["kind"];
+  readonly listener: ListenerSettings | ForwardSettings;
   readonly users: readonly User[];
   readonly deps: ListenerDeps;
 }
@@ -181,9 +185,11 @@ export class ListenerSet implements AsyncDisposable {
     const wanted: Wanted[] = [];
     const authenticators = new Map<string, Authenticator>();
     const { clock, log, pages, generation } = this.#world;
-    for (const kind of [...listenerKinds, "admin"] as const) {
+    for (const kind of [...listenerKinds, "forward", "admin"] as const) {
       for (const listener of settings[kind] ?? []) {
-        const users = kind === "admin" ? [] : await this.#world.usersOf(listener, settings);
+        const users = kind === "admin" || kind === "forward"
+          ? []
+          : await this.#world.usersOf(listener, settings);
         const whose = JSON.stringify(users);
         const auth = users.length === 0 ? undefined : authenticators.get(whose) ??
           this.#authenticators.get(whose) ?? new Authenticator(users, clock);
@@ -207,7 +213,9 @@ export class ListenerSet implements AsyncDisposable {
 
   /** Removes the socket file of a killed instance, which would prevent binding. */
   async #makeRoom(endpoint: Endpoint): Promise<void> {
-    if (!("path" in endpoint) || this.#bound.some(({ address }) => address === addressText(endpoint))) return;
+    if (!("path" in endpoint) || this.#bound.some(({ address }) => address === formatEndpoint(endpoint))) {
+      return;
+    }
     await removeStaleSocket(this.#world, endpoint.path);
   }
 
@@ -237,37 +245,60 @@ export class ListenerSet implements AsyncDisposable {
 
   #bindOne(
     { endpoint, mayBeMissing }: ListenerSettings["address"]["sockets"][number],
-    { kind, listener: { only }, users, deps }: Wanted,
+    { kind, listener, users, deps }: Wanted,
     { others, own }: { others: readonly Bound[]; own: readonly Bound[] },
   ): Bound[] {
-    const named = addressText(endpoint);
+    const named = formatEndpoint(endpoint);
     const isAnyPort = "port" in endpoint && endpoint.port === 0;
+    const { only } = listener;
+    const forward = "target" in listener ? listener : undefined;
     // The settings may contain port 0 several times.
-    const count = isAnyPort ? others.filter(({ key }) => key.startsWith(`${named}#`)).length : 0;
-    const key = isAnyPort ? `${named}#${count}` : named;
+    const any = `${named}#${forward ? formatEndpoint(forward.target) : ""}`;
+    const count = isAnyPort ? others.filter(({ key }) => key.startsWith(`${any}#`)).length : 0;
+    const key = isAnyPort ? `${any}#${count}` : named;
     let listening = this.#bound.find((one) => one.key === key)?.listening ??
-      this.#handedOver.find((one) => addressText(one.endpoint) === named);
+      this.#handedOver.find((one) => formatEndpoint(one.endpoint) === named);
     try {
       listening ??= this.#world.network.listen(isAnyPort ? samePort(endpoint, own) : endpoint);
     } catch (error) {
       if (mayBeMissing && error instanceof PosternError && error.detail === "network") return [];
       throw ownConflict(error, endpoint, [...this.#bound, ...others]);
     }
-    const address = addressText(listening.endpoint);
+    const address = formatEndpoint(listening.endpoint);
     const hasAuth = users.length > 0;
-    return [{ kind, key, listening, endpoint: listening.endpoint, address, hasAuth, users, only, deps }];
+    return [{
+      kind,
+      key,
+      listening,
+      endpoint: listening.endpoint,
+      address,
+      hasAuth,
+      users,
+      only,
+      forward,
+      deps,
+    }];
   }
 
-  #serve({ kind, listening, address, deps }: Bound): void {
-    const now = { deps, serve: kind === "admin" ? serveAdminAt(listening.endpoint) : serves[kind] };
+  #serve(bound: Bound): void {
+    const { kind, listening, address, deps, forward } = bound;
+    const now = { deps, serve: serveOf(bound) };
     const known = this.#live.get(listening);
     if (known) return void (known.now = now);
     const live = new LiveDeps(now);
     this.#live.set(listening, live);
-    this.#world.log.info("listener.ready", { kind, address });
+    const target = forward && formatEndpoint(forward.target);
+    this.#world.log.info("listener.ready", { kind, address, target, name: forward?.name });
     const serve: Serve = (client, messages, deps, options) => live.now.serve(client, messages, deps, options);
     this.#serving.spawn((signal) => serveListener(listening, serve, live, { signal }));
   }
+}
+
+function serveOf({ kind, forward, endpoint }: Bound): Serve {
+  if (forward) return serveForward(forward.target, forward.name);
+  if (kind === "admin") return serveAdminAt(endpoint);
+  if (kind !== "forward") return serves[kind];
+  throw new PosternError("internal", "Cannot serve a forward without a target");
 }
 
 /**
@@ -297,9 +328,4 @@ function samePort(
 ): Endpoint {
   const [first] = own;
   return first && "port" in first.endpoint ? { ...endpoint, port: first.endpoint.port } : endpoint;
-}
-
-/** `127.0.0.1:12000` or `unix:PATH`. */
-export function addressText(endpoint: Endpoint): string {
-  return "path" in endpoint ? `unix:${endpoint.path}` : formatTarget(endpoint);
 }
