@@ -196,6 +196,7 @@ export const answers = {
   explanation,
   page: open({ url }),
   environment,
+  end: errorInfo,
 };
 
 /** Reads an answer of the instance `id`; throws `protocol` if the answer is invalid. */

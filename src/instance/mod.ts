@@ -9,6 +9,7 @@ export { listenAnywhere } from "./listening/listen_anywhere.ts";
 export { environmentOfProgram, listenerOf, renderEnvironment } from "./environment/environment_text.ts";
 export {
   checkConfig,
+  dialFromFiles,
   environmentFromFiles,
   explainFromFiles,
   pacFromFiles,

@@ -168,6 +168,7 @@ export const commandGrants: Readonly<Record<string, Grants>> = {
     run: ["journalctl"],
   },
   explain: walker,
+  nc: walker,
   test: walker,
   env: reader,
   pac: reader,

@@ -22,6 +22,7 @@ import login from "../clusters/login.ts";
 import logout from "../clusters/logout.ts";
 import logs from "../instance/logs.ts";
 import pac from "../instance/pac.ts";
+import nc from "../instance/nc.ts";
 import proxy from "../instance/proxy.ts";
 import reload from "../instance/reload.ts";
 import service from "../service/service.ts";
@@ -54,7 +55,7 @@ export const commandGroups: readonly CommandGroup[] = [
       login,
     ],
   },
-  { title: "Instances", isBrief: true, commands: [connections, reload, stop, logs, pac, dns] },
+  { title: "Instances", isBrief: true, commands: [connections, reload, stop, logs, pac, nc, dns] },
   {
     title: "Clusters",
     isBrief: true,
