@@ -154,6 +154,8 @@ const errorInfo = open({
   hint: optional(words),
 });
 
+const boundForward = open({ address: words, target: words, name: optional(words) });
+
 const explanation = open({
   target: words,
   transport: words,
@@ -166,6 +168,7 @@ const explanation = open({
     hint: optional(words),
   })),
   losers: list(open({ rule: words, source: words, transport: words, why: words })),
+  forward: optional(boundForward),
   held: optional(errorInfo),
   dial: optional(open({
     ms: amount,
@@ -183,6 +186,13 @@ const environment = open({
   needsAuth: flag(),
 });
 
+const forward = open({
+  kind: text({ max: 20 }),
+  id: optional(count),
+  forwards: optional(list(boundForward, { max: 10_000 })),
+  error: optional(errorInfo),
+});
+
 /** The schema of each answer, by request. */
 export const answers = {
   hello,
@@ -194,6 +204,7 @@ export const answers = {
   stop: open({ drain: optional(amount) }),
   closed: open({}),
   explanation,
+  forward,
   page: open({ url }),
   environment,
   end: errorInfo,

@@ -53,6 +53,8 @@ export interface ListenerState {
   readonly target?: string;
   /** The name of a forward, if it has one. */
   readonly name?: string;
+  /** Present if the forward ends with the command that asked for it. */
+  readonly ofCommand?: true;
 }
 
 /** A transport under its name in the configuration, with the fields of its type. */
@@ -176,6 +178,28 @@ export interface WatchedStep {
  */
 export type WatchUpdate = WatchedWhole | WatchedStep;
 
+/** The forwards that a command asks an instance for, as entries of `listen.forward`. */
+export interface ForwardRequest {
+  readonly forwards: readonly { readonly listen: string; readonly target: string }[];
+  readonly allowOpen: boolean;
+}
+
+/**
+ * An update about the forwards of a command: first the bound addresses or a failure, then a sign of life each
+ * second, and the end when the instance stops.
+ */
+export type ForwardUpdate =
+  | { readonly kind: "bound"; readonly id: number; readonly forwards: readonly BoundForward[] }
+  | { readonly kind: "failed"; readonly error: ErrorInfo }
+  | { readonly kind: "alive" }
+  | { readonly kind: "stopped" };
+
+export interface BoundForward {
+  readonly address: string;
+  readonly target: string;
+  readonly name?: string;
+}
+
 /** The result of a reload. A failed reload throws `config` with all problems and changes nothing. */
 export interface ReloadReport {
   /** Whether the reload changed anything. */
@@ -193,6 +217,8 @@ export interface ExplanationInfo {
   /** The transport that reaches the target, followed by the transports below it. */
   readonly hops: readonly HopInfo[];
   readonly losers: readonly LoserInfo[];
+  /** The forward that listens on the address of the target. */
+  readonly forward?: BoundForward;
   /** Why postern refuses the target: a cluster owns it, or may own it, and does not have it. */
   readonly held?: ErrorInfo;
   /** Present if the route was tried. */

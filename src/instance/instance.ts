@@ -1,8 +1,8 @@
 import { describe, type Endpoint, formatTarget, PosternError, type Target } from "../words/mod.ts";
-import { type Dialed, type DialRequest, type Log, type Metric, Tasks } from "../core/mod.ts";
+import { type Clock, type Dialed, type DialRequest, type Log, type Metric, Tasks } from "../core/mod.ts";
 import type { Listening, World } from "../world/mod.ts";
 import type { ExplanationInfo, InstancePhase, ReloadReport, Status } from "../control/mod.ts";
-import type { Pages } from "../listeners/mod.ts";
+import type { ForwardSettings, Pages } from "../listeners/mod.ts";
 import type { DnsDelegation } from "../resolver/mod.ts";
 import {
   addedTransports,
@@ -25,6 +25,8 @@ import { type EnvironmentListener, reachableAt } from "./environment/proxy_envir
 import { InstanceMetrics } from "./instance_metrics.ts";
 import { statusOf } from "./instance_status.ts";
 import { leaving, Lifecycle } from "./lifecycle.ts";
+import { withForward } from "./listening/forward_at.ts";
+import type { LentForwards } from "./listening/lent_forwards.ts";
 import { dnsChanges, listenerChanges } from "./listening/listener_changes.ts";
 import { ListenerSet } from "./listening/listener_set.ts";
 import { InstanceWatch } from "./watching/instance_watch.ts";
@@ -108,6 +110,10 @@ export class Instance implements AsyncDisposable {
     });
   }
 
+  get clock(): Clock {
+    return this.#world.clock;
+  }
+
   get plan(): Plan {
     return this.transports.plan;
   }
@@ -122,7 +128,7 @@ export class Instance implements AsyncDisposable {
 
   /** Listener and DNS addresses: the lines of the ready file. */
   get addresses(): readonly string[] {
-    const { bound } = this.#listeners;
+    const bound = this.#listeners.bound.filter(({ ofCommand }) => !ofCommand);
     const forwards = bound.filter(({ kind }) => kind === "forward");
     const proxies = bound.filter(({ kind }) => kind !== "admin" && kind !== "forward");
     return [
@@ -236,6 +242,18 @@ export class Instance implements AsyncDisposable {
     this.#dns.use(dns, limits);
   }
 
+  /** Opens forwards for a command, until their end. No reload runs meanwhile. */
+  lend(forwards: readonly ForwardSettings[]): Promise<LentForwards> {
+    return this.#lifecycle.inTurn(async () => {
+      this.#lifecycle.demandStays();
+      return await this.#listeners.lend(forwards, this.plan.limits);
+    });
+  }
+
+  endLent(id: number): Promise<void> {
+    return this.#listeners.endLent(id);
+  }
+
   /** Permanently drops every right that this plan does not use. No reload runs meanwhile. */
   narrow(): Promise<void> {
     return this.#lifecycle.inTurn(async () => {
@@ -301,7 +319,8 @@ export class Instance implements AsyncDisposable {
   /** Explains the route of a target; with `dial`, also whether it can be reached. */
   async explain(target: Target, options: { dial: boolean; signal: AbortSignal }): Promise<ExplanationInfo> {
     await this.prepared();
-    return await explainMeant(this.transports, this.#dns.meaningOf(target), options);
+    const explanation = await explainMeant(this.transports, this.#dns.meaningOf(target), options);
+    return withForward(explanation, target, this.#listeners.bound);
   }
 
   status(): Status {

@@ -43,11 +43,12 @@ export function statusOf(
     startedAt: startedAt.toISOString(),
     state,
     listeners: [
-      ...listeners.map(({ kind, address, hasAuth, forward }) => ({
+      ...listeners.map(({ kind, address, hasAuth, forward, ofCommand }) => ({
         kind,
         address,
         auth: hasAuth,
         ...(forward && { target: formatEndpoint(forward.target) }),
+        ...(ofCommand && { ofCommand }),
         ...(forward?.name !== undefined && { name: forward.name }),
       })),
       ...parts.dns.endpoints.map((endpoint) => ({

@@ -169,6 +169,8 @@ export const commandGrants: Readonly<Record<string, Grants>> = {
   },
   explain: walker,
   nc: walker,
+  // In this process when no instance runs.
+  forward: walker,
   test: walker,
   env: reader,
   pac: reader,

@@ -6,7 +6,7 @@ export function placesNamed(line: CommandLine): string[] {
   const paths = (writingOptions[line.command] ?? []).flatMap((option) =>
     option === "--listen-unix" ? line.options.get(option) ?? [] : valueOf(line, option) ?? []
   );
-  const sockets = forwardOptions.flatMap((option) => line.options.get(option) ?? []).flatMap(socketsOf);
+  const sockets = forwardsIn(line).flatMap(socketsOf);
   const [action, directory] = line.words;
   const isMade = line.command === "konnectivity" && action === "certs" && directory !== undefined;
   return [
@@ -24,9 +24,15 @@ function socketsOf(forward: string): string[] {
 }
 
 /** Whether the command line names a socket for a forward. */
-export function forwardsSocket({ options }: CommandLine): boolean {
-  const forwards = forwardOptions.flatMap((option) => options.get(option) ?? []);
-  return forwards.some((text) => socketsOf(text).length > 0);
+export function forwardsSocket(line: CommandLine): boolean {
+  return forwardsIn(line).some((text) => socketsOf(text).length > 0);
+}
+
+function forwardsIn({ command, options, words }: CommandLine): readonly string[] {
+  return [
+    ...(command === "forward" ? words : []),
+    ...forwardOptions.flatMap((name) => options.get(name) ?? []),
+  ];
 }
 
 /** The directory of a path; `.` for a bare name. */

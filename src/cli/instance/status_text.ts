@@ -19,10 +19,14 @@ export function statusText(status: Status, world: World): string {
       printable(`${address} (${kind}${auth ? ", with authentication" : ""})`),
     ]),
     ...listeners.filter(({ kind }) => kind === "forward").map((
-      { address, target = "?", name },
+      { address, target = "?", name, ofCommand },
     ): [string, string] => [
       "forwards",
-      printable(`${address} to ${target}${name === undefined ? "" : ` (${name})`}`),
+      printable(
+        `${address} to ${target}${name === undefined ? "" : ` (${name})`}${
+          ofCommand ? " (for postern forward)" : ""
+        }`,
+      ),
     ]),
     ...(listeners.some(({ kind, address }) => kind === "forward" && !address.startsWith("unix:"))
       ? [["forwards", paint.dim("any local user can connect to a TCP forward")] satisfies [string, string]]

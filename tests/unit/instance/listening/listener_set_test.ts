@@ -343,3 +343,89 @@ Deno.test("ListenerSet keeps the free ports of forwards by target", async () => 
   await set.apply(listen({ forward: [b, a] }), limits);
   assert.deepEqual(forwardsIn(set), [before[2], before[1]]);
 });
+
+Deno.test("ListenerSet lends forwards to a command, beside those of the settings", async () => {
+  const { requests, dialOf } = dialsOf();
+  const { set, network, log } = setOf(new MemoryNetwork(), { dialOf });
+  await using _set = set;
+  await set.apply(listen({ mixed: [at("127.0.0.1:1")] }), limits);
+  const lent = await set.lend([forward("127.0.0.1:0", "a.example:1")], limits);
+  assert.deepEqual(set.bound.map(({ address, ofCommand }) => `${address} ${ofCommand}`), [
+    "127.0.0.1:1 false",
+    "127.0.0.1:49152 true",
+  ]);
+  const connect = () =>
+    network.connect({ host: "127.0.0.1", port: 49152 }, { signal: new AbortController().signal });
+  await assert.rejects(readAll(await connect()));
+  assert.equal(requests.length, 1);
+  await set.apply(listen({ mixed: [at("127.0.0.1:2")] }), { ...limits, connections: 1 });
+  assert.deepEqual(set.bound.map(({ address }) => address), ["127.0.0.1:2", "127.0.0.1:49152"]);
+  await lent.end();
+  assert.deepEqual(set.bound.map(({ address }) => address), ["127.0.0.1:2"]);
+  await assert.rejects(connect(), { code: "refused" });
+  await lent.end();
+  assert.equal(log.lines.filter(({ event }) => event === "listener.closed").length, 2);
+});
+
+Deno.test("ListenerSet drops the clients of a forward when its command ends, and no others", async () => {
+  const pending = Promise.withResolvers<never>();
+  pending.promise.catch(() => {});
+  const { set, network } = setOf(new MemoryNetwork(), { dialOf: () => () => pending.promise });
+  await using _set = set;
+  await set.apply(listen({ forward: [forward("127.0.0.1:1", "a.example:1")] }), limits);
+  const lent = await set.lend([forward("127.0.0.1:2", "b.example:1")], limits);
+  const { signal } = new AbortController();
+  const [stays, goes] = await Promise.all(
+    [1, 2].map((port) => network.connect({ host: "127.0.0.1", port }, { signal })),
+  );
+  await settle();
+  await lent.end();
+  assert.ok(stays && goes);
+  await assert.rejects(readAll(goes));
+  const read = readAll(stays);
+  assert.equal(
+    await Promise.race([read.then(() => "ended", () => "ended"), settle().then(() => "open")]),
+    "open",
+  );
+  stays.abort();
+  pending.reject(new PosternError("refused", "Cannot connect"));
+  await read.catch(() => {});
+});
+
+Deno.test("ListenerSet lends no address that is in use, and binds none of a failed request", async () => {
+  const { set, network } = setOf();
+  await using _set = set;
+  await set.apply(listen({ forward: [forward("127.0.0.1:1", "a.example:1")] }), limits);
+  await assert.rejects(
+    set.lend([forward("127.0.0.1:2", "b.example:1"), forward("127.0.0.1:1", "b.example:1")], limits),
+    { code: "config", message: "Cannot listen on 127.0.0.1:1: this instance already listens on 127.0.0.1:1" },
+  );
+  assert.deepEqual(forwardsIn(set), ["127.0.0.1:1 a.example:1"]);
+  network.listen({ host: "127.0.0.1", port: 2 }).close();
+  const lent = await set.lend([forward("127.0.0.1:3", "b.example:1")], limits);
+  await assert.rejects(set.apply(listen({ forward: [forward("127.0.0.1:3", "a.example:1")] }), limits), {
+    message: "Cannot listen on 127.0.0.1:3: this instance already listens on 127.0.0.1:3",
+    hint: "end the command: postern forward",
+  });
+  assert.deepEqual(forwardsIn(set), ["127.0.0.1:1 a.example:1", "127.0.0.1:3 b.example:1"]);
+  await lent.end();
+});
+
+Deno.test("ListenerSet tells a command that the instance stops, and lends nothing then", async () => {
+  const { set } = setOf();
+  await using _set = set;
+  const lent = await set.lend([forward("127.0.0.1:1", "a.example:1")], limits);
+  assert.equal(lent.closed.aborted, false);
+  await set.drain();
+  assert.equal(lent.closed.aborted, true);
+  assert.deepEqual(set.bound, []);
+  await lent.end();
+  await assert.rejects(set.lend([forward("127.0.0.1:1", "a.example:1")], limits), { code: "cancelled" });
+});
+
+Deno.test("ListenerSet lends forwards to a limited number of commands", async () => {
+  const { set } = setOf();
+  await using _set = set;
+  for (let at = 1; at <= 64; at++) await set.lend([forward(`127.0.0.1:${at}`, "a.example:1")], limits);
+  await assert.rejects(set.lend([forward("127.0.0.1:65", "a.example:1")], limits), /64 commands already/);
+});
