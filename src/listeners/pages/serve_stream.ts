@@ -65,6 +65,6 @@ export async function serveStream(
   } catch (error) {
     return dialed.finish("client_gone", error);
   }
-  const told = new StreamClient(messages.goOn(), deps.clock);
+  const told = new StreamClient(client, messages, deps.clock);
   return await tunnel(told, dialed, { deps, reply: none, messages: new Messages(told), signal });
 }

@@ -1,4 +1,4 @@
-import { type Clock, type Conn, StreamedConn } from "../../core/mod.ts";
+import { type Clock, type Conn, type Messages, StreamedConn } from "../../core/mod.ts";
 import { encodeChunk, encodeLastChunk } from "../../wire/mod.ts";
 import { endTrailer, endTrailerText } from "../../control/mod.ts";
 
@@ -14,15 +14,20 @@ export class StreamClient extends StreamedConn implements Conn {
   readonly forgetsFailedWrites = true;
   onAbort: ((reason: unknown) => void) | undefined = undefined;
   readonly #conn: Conn;
+  /** Reads the client: after an abort, a read that waits must not touch the buffer of its caller. */
+  readonly #messages: Messages;
   readonly #clock: Clock;
   #isWriting = false;
   #isEnded = false;
   #failure: unknown;
+  #failRead: ((reason: unknown) => void) | undefined;
   #ending: Promise<void> | undefined;
 
-  constructor(conn: Conn, clock: Clock) {
+  /** `messages` has read the client's request. */
+  constructor(conn: Conn, messages: Messages, clock: Clock) {
     super();
     this.#conn = conn;
+    this.#messages = messages;
     this.#clock = clock;
   }
 
@@ -30,8 +35,16 @@ export class StreamClient extends StreamedConn implements Conn {
     return this.#conn.peer;
   }
 
-  read(into: Uint8Array<ArrayBuffer>): Promise<number | null> {
-    return this.#failure === undefined ? this.#conn.read(into) : Promise.reject(this.#failure);
+  async read(into: Uint8Array<ArrayBuffer>): Promise<number | null> {
+    const { promise: failed, reject } = Promise.withResolvers<never>();
+    this.#failRead = reject;
+    while (this.#failure === undefined && this.#messages.pending.length === 0) {
+      if (!await Promise.race([this.#messages.fill(), failed])) return null;
+    }
+    if (this.#failure !== undefined) throw this.#failure;
+    const part = this.#messages.take(into.length);
+    into.set(part);
+    return part.length;
   }
 
   async write(bytes: Uint8Array<ArrayBuffer>): Promise<void> {
@@ -51,6 +64,7 @@ export class StreamClient extends StreamedConn implements Conn {
   abort(reason: unknown = new DOMException("The connection was dropped", "AbortError")): void {
     if (this.#failure !== undefined) return;
     this.#failure = reason;
+    this.#failRead?.(reason);
     if (this.#isWriting || this.#isEnded) this.#conn.abort(reason);
     else this.#ending = this.#lastWord(reason);
     const tell = this.onAbort;
@@ -65,9 +79,15 @@ export class StreamClient extends StreamedConn implements Conn {
     await this.#conn[Symbol.asyncDispose]();
   }
 
+  /** Sends the reason, and waits for the client to close: closing first could reset the connection and lose it. */
   async #lastWord(reason: unknown): Promise<void> {
     const last = encodeLastChunk([[endTrailer, endTrailerText(reason)]]);
-    await this.#ended(this.#send(last).then(() => this.#conn.closeWrite()));
+    const told = async () => {
+      await this.#send(last);
+      await this.#conn.closeWrite();
+      do this.#messages.take(Infinity); while (await this.#messages.fill());
+    };
+    await this.#ended(told());
     this.#conn.abort(reason);
   }
 

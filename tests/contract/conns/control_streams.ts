@@ -3,6 +3,7 @@ import { PosternError } from "../../../src/words/mod.ts";
 import { InstanceStream } from "../../../src/control/instance_stream.ts";
 import { StreamClient } from "../../../src/listeners/pages/stream_client.ts";
 import { StdioConn } from "../../../src/runtime/terminal/stdio_conn.ts";
+import { systemClock } from "../../../src/runtime/system_clock.ts";
 import { FakeClock } from "../../support/fake_clock.ts";
 import { memoryPair } from "../../support/memory_conn.ts";
 import { type ConnKind, type Pair, swapped } from "../conn_contract.ts";
@@ -40,7 +41,9 @@ function streamPair(): Promise<Pair> {
     from: "instance",
     readEnd: (text) => new PosternError("unreachable", text),
   });
-  return Promise.resolve({ near, far: new StreamClient(b, new FakeClock()) });
+  // A client that does not read the reason must not cost each test a second.
+  const clock = { ...systemClock, after: (_ms: number, task: () => void) => systemClock.after(20, task) };
+  return Promise.resolve({ near, far: new StreamClient(b, new Messages(b), clock) });
 }
 
 function stdioPair(): Promise<Pair> {
