@@ -60,6 +60,7 @@ export const peers = {
   dpkg: { program: "dpkg", debian: "dpkg" },
   dnsmasq: { program: "dnsmasq", debian: "dnsmasq-base" },
   fish: { program: "fish", debian: "fish" },
+  getent: { program: "getent", debian: "libc-bin" },
   git: { program: "git", debian: "git" },
   goclient: { program: "goclient", go: "shared" },
   gosocks5: { program: "gosocks5", go: "shared" },

@@ -97,7 +97,11 @@ const status = open({
   catalogues: optional(
     list(open({ name: words, fetchedAt: optional(words), clusters: count, problem: optional(words) })),
   ),
-  dns: optional(open({ addresses: list(open({ host: words, port: port() })), domains: list(words) })),
+  dns: optional(open({
+    addresses: list(open({ host: words, port: port() })),
+    domains: list(words),
+    loopback: optional(open({ range: words, names: count, listeners: count })),
+  })),
   ...counts,
 });
 
@@ -203,6 +207,19 @@ export const answers = {
   reload: open({ changed: flag(), changes: list(words), warnings: list(words) }),
   stop: open({ drain: optional(amount) }),
   closed: open({}),
+  // The lines end up in a file of the system, so names and addresses are exact.
+  hosts: open({
+    range: words,
+    hosts: list(
+      open({
+        address: text({ max: 15, pattern: /^127(?:\.[0-9]{1,3}){3}$/, describe: "a loopback address" }),
+        name: text({ max: 253, pattern: /^[a-z0-9][a-z0-9._-]*$/, describe: "a host name" }),
+        ports: list(port()),
+      }),
+      { max: 10_000 },
+    ),
+    problems: list(open({ name: words, reason: words })),
+  }),
   explanation,
   forward,
   page: open({ url }),

@@ -41,6 +41,27 @@ export interface DnsInfo {
   readonly domains: readonly string[];
   /** The number of names with an address in the fake range. */
   readonly fakeAddresses?: number;
+  /** The listeners on loopback addresses of names. Any local user can connect to them. */
+  readonly loopback?: { readonly range: string; readonly names: number; readonly listeners: number };
+}
+
+/** The names of a hosts file with their loopback addresses. */
+export interface HostsInfo {
+  /** `127.64.0.0/12`. */
+  readonly range: string;
+  readonly hosts: readonly {
+    readonly address: string;
+    readonly name: string;
+    /** The ports on which the instance listens. */
+    readonly ports: readonly number[];
+  }[];
+  readonly problems: readonly LeftOutHost[];
+}
+
+/** A name without a loopback address, or a transport whose names cannot be listed. */
+export interface LeftOutHost {
+  readonly name: string;
+  readonly reason: string;
 }
 
 export interface ListenerState {

@@ -1,7 +1,7 @@
 import { describe, type Endpoint, formatTarget, PosternError, type Target } from "../words/mod.ts";
 import { type Clock, type Dialed, type DialRequest, type Log, type Metric, Tasks } from "../core/mod.ts";
 import type { Listening, World } from "../world/mod.ts";
-import type { ExplanationInfo, InstancePhase, ReloadReport, Status } from "../control/mod.ts";
+import type { ExplanationInfo, HostsInfo, InstancePhase, ReloadReport, Status } from "../control/mod.ts";
 import type { ForwardSettings, Pages } from "../listeners/mod.ts";
 import type { DnsDelegation } from "../resolver/mod.ts";
 import {
@@ -95,7 +95,14 @@ export class Instance implements AsyncDisposable {
       asks: options.asks ?? "terminal",
       endpoints: () => this.endpoints,
     });
-    this.#dns = new DnsHelper({ world, log, id: options.id, plan: () => this.plan });
+    this.#dns = new DnsHelper({
+      world,
+      log,
+      id: options.id,
+      plan: () => this.plan,
+      dial: (request, options) => this.#dials.dial(request, options),
+      listeners: () => this.#listeners.bound.map(({ endpoint }) => endpoint),
+    });
     this.#dials = new Dials({ world, clock, connections, dns: this.#dns, transports: this.transports });
     this.#listeners = new ListenerSet({
       network: world.network,
@@ -171,6 +178,7 @@ export class Instance implements AsyncDisposable {
     return this.#lifecycle.open(async () => {
       await demandUsable(this.plan.transports, this.plan.config.ofOptions);
       await this.#listen(this.plan);
+      this.#dns.follow();
       // Opening does not wait for the transports; a dial does.
       this.#tasks.spawn(async () => void await this.#care.tend(this.plan.transports));
     });
@@ -209,6 +217,7 @@ export class Instance implements AsyncDisposable {
       const [listening, answering] = [this.#listeners.bound, this.dnsEndpoints];
       await this.#listen(next);
       this.transports.use(next);
+      this.#dns.follow();
       this.#retired.add(next.transports.dropped);
       this.#problem = undefined;
       const changes = [
@@ -321,6 +330,11 @@ export class Instance implements AsyncDisposable {
     await this.prepared();
     const explanation = await explainMeant(this.transports, this.#dns.meaningOf(target), options);
     return withForward(explanation, target, this.#listeners.bound);
+  }
+
+  /** Listens for the names of a hosts file (default: all known ones) instead of those requested before. */
+  hosts(names: readonly string[] | "none", options: { signal: AbortSignal }): Promise<HostsInfo> {
+    return this.#dns.hosts(names, options);
   }
 
   status(): Status {

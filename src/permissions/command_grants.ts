@@ -159,6 +159,7 @@ export const commandGrants: Readonly<Record<string, Grants>> = {
   status: client,
   connections: client,
   top: client,
+  hosts: client,
   reload: client,
   stop: client,
   // The log of a service is in the journal, or in the file that its launchd agent names.

@@ -47,6 +47,7 @@ export const flags: readonly string[] = [
   "--page",
   "--print",
   "--proxy-internal-api",
+  "--release",
   "--renew",
   "--show",
   "--socks",

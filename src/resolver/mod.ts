@@ -15,3 +15,4 @@ export {
   isOwnServer,
   nrptCommands,
 } from "./dns_system.ts";
+export { loopbackAliases } from "./loopback_aliases.ts";

@@ -12,7 +12,7 @@ export function statusText(status: Status, world: World): string {
   const paint = paintFor(world, "out");
   const now = world.clock.date().getTime();
   const since = (date: string) => formatAge(now - Date.parse(date));
-  const { listeners, transports, config, catalogues = [], connections, bytes, memory } = status;
+  const { listeners, transports, config, catalogues = [], dns, connections, bytes, memory } = status;
   const facts: [string, string][] = [
     ...listeners.filter(({ kind }) => kind !== "forward").map(({ kind, address, auth }): [string, string] => [
       "listens",
@@ -30,6 +30,9 @@ export function statusText(status: Status, world: World): string {
     ]),
     ...(listeners.some(({ kind, address }) => kind === "forward" && !address.startsWith("unix:"))
       ? [["forwards", paint.dim("any local user can connect to a TCP forward")] satisfies [string, string]]
+      : []),
+    ...(dns?.loopback
+      ? [["loopback", printable(loopbackText(dns.loopback))] satisfies [string, string]]
       : []),
     ["config", `${printable(config.path ?? "no file")}, loaded ${since(config.loadedAt)} ago`],
     ...(config.problem === undefined
@@ -73,6 +76,13 @@ export function statusText(status: Status, world: World): string {
   if (transports.length === 0) return `${title}\n${shown.join("")}`;
   const tables = table(transports, transportColumns, paint.dim) + chainsText(transports, { paint, now });
   return `${title}\n${shown.join("")}\n${tables.replace(/^(?=.)/gm, "  ")}`;
+}
+
+function loopbackText(
+  { range, names, listeners }: NonNullable<NonNullable<Status["dns"]>["loopback"]>,
+): string {
+  return `${range}: ${counted(names, "name")} on ${counted(listeners, "port")}, ` +
+    "open to every user of this machine";
 }
 
 const transportColumns: readonly Column<TransportState>[] = [

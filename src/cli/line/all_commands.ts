@@ -16,6 +16,7 @@ import execCredential from "../clusters/exec_credential.ts";
 import explain from "../instance/explain.ts";
 import forward from "../instance/forward.ts";
 import { helpCommand } from "./help.ts";
+import hosts from "../instance/hosts.ts";
 import konnectivity from "../konnectivity/konnectivity.ts";
 import kubeconfig from "../clusters/kubeconfig.ts";
 import { connect, disconnect, proxyOut, quit } from "../instance/kubevpn.ts";
@@ -57,7 +58,7 @@ export const commandGroups: readonly CommandGroup[] = [
       login,
     ],
   },
-  { title: "Instances", isBrief: true, commands: [connections, reload, stop, logs, pac, nc, dns] },
+  { title: "Instances", isBrief: true, commands: [connections, reload, stop, logs, pac, nc, dns, hosts] },
   {
     title: "Clusters",
     isBrief: true,

@@ -71,8 +71,8 @@ export class Dials implements Disposable {
   ): Promise<Dialed> {
     const { connections, dns, transports } = this.#parts;
     const meaning = dns.meaningOf(request.target);
-    const { target, error: meaningless } = meaning;
-    if (meaningless) throw this.#refused(request, { because: "dns.fakeRange", error: meaningless });
+    const { target, failure } = meaning;
+    if (failure) throw this.#refused(request, { because: failure.range, error: failure.error });
     let { plan } = transports;
     let route = plan.router.route(target);
     const taken = () => ({ transport: route.transport, because: becauseAsked(route.because, meaning) });

@@ -18,6 +18,11 @@ export function fakeAddressFile({ places }: World, id: string): string {
   return `${places.state}/dns/${checkedId(id)}.addresses`;
 }
 
+/** The file with the loopback addresses of names, in the same form. */
+export function loopbackAddressFile({ places }: World, id: string): string {
+  return `${places.state}/dns/${checkedId(id)}.loopback`;
+}
+
 interface Named {
   readonly place: number;
   /** When a client last used the name. */
@@ -83,6 +88,11 @@ export class FakeAddresses implements AsyncDisposable {
   /** The number of names with an address. */
   get size(): number {
     return this.#byName.size;
+  }
+
+  /** The names with an address. */
+  get names(): Iterable<string> {
+    return this.#byName.keys();
   }
 
   /** Returns the address of a name; assigns one if needed. */
@@ -161,7 +171,7 @@ export class FakeAddresses implements AsyncDisposable {
         `Cannot assign an address to another name: all ${this.#most} are in use`,
         {
           detail: "overloaded",
-          hint: "set dns.fakeRange to a larger network",
+          hint: "set dns.fakeRange or dns.loopback to a larger network",
         },
       );
     }

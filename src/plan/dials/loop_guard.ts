@@ -16,7 +16,12 @@ import { isWildcard } from "../own_addresses.ts";
  * A network that never connects the instance to itself. It checks after the connect: a name, `0.0.0.0` or
  * another spelling of our address is recognizable only then.
  */
-export function withoutLoops(network: Network, ownEndpoints: () => Iterable<Endpoint>): Network {
+export function withoutLoops(
+  network: Network,
+  ownEndpoints: () => Iterable<Endpoint>,
+  /** Whether an address stands for a name; listeners on it come and go. */
+  isNamed: (address: string) => boolean = () => false,
+): Network {
   return {
     listen: (endpoint) => network.listen(endpoint),
     datagrams: (endpoint) => network.datagrams(endpoint),
@@ -26,6 +31,7 @@ export function withoutLoops(network: Network, ownEndpoints: () => Iterable<Endp
     secure: (conn, options) => network.secure(conn, options),
     secureAsServer: (conn, options) => network.secureAsServer(conn, options),
     async connect(endpoint, options) {
+      if ("host" in endpoint && isNamed(endpoint.host)) throw loopError(formatTarget(endpoint));
       const conn = await network.connect(endpoint, options);
       if (!leadsBack(conn, ownEndpoints())) return conn;
       const error = loopError("path" in endpoint ? endpoint.path : formatTarget(endpoint));

@@ -13,7 +13,7 @@ import { inheritListening } from "./inherited_listening.ts";
 import { listenError } from "./listen_error.ts";
 import { SocketConn } from "./socket_conn.ts";
 import { socketError } from "./socket_error.ts";
-import { SpareDescriptors } from "./spare_descriptors.ts";
+import { hasRoom, SpareDescriptors } from "./spare_descriptors.ts";
 import { listenUnix } from "./unix_listening.ts";
 
 /** Provides access to the machine's network. */
@@ -25,6 +25,7 @@ export function createNetwork(): Network {
         ? connectFrom(from, endpoint, { signal })
         : connect(endpoint, signal, spare),
     listen: (endpoint) => listen(endpoint, spare),
+    hasRoom,
     async datagrams(endpoint) {
       const { bindDatagrams } = await import("./datagrams.ts");
       return await bindDatagrams(endpoint);

@@ -69,3 +69,12 @@ Deno.test("withoutLoops() passes on everything else", async () => {
   const [conn] = memoryPair();
   await assert.rejects(guarded.secure(conn, { serverName: "a.example", signal }), { code: "protocol" });
 });
+
+Deno.test("withoutLoops() never connects to an address that stands for a name", async () => {
+  const network = new MemoryNetwork();
+  await using _other = network.listen({ host: "127.64.0.1", port: 1 });
+  const guarded = withoutLoops(network, () => [], (address) => address.startsWith("127.64."));
+  const connected = guarded.connect({ host: "127.64.0.1", port: 1 }, { signal });
+  await assert.rejects(connected, { code: "not_allowed", detail: "loop" });
+  assert.deepEqual(network.connects, []);
+});
