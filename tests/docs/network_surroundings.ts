@@ -62,6 +62,8 @@ export async function databaseSurroundings({ started, paths }: Start): Promise<S
     files: { "ca.crt": testTls.ca, ".my.cnf": "[client]\npassword=secret\n" },
     stands: {
       "db.apps.example.net:5432": `db.apps.example.net:${postgres.port}`,
+      "ports: [5432]": `ports: [${postgres.port}]`,
+      "host=db.apps.example.net user": `host=db.apps.example.net port=${postgres.port} user`,
       "mysql.apps.example.net:3306": `mysql.apps.example.net:${mariadb.port}`,
       "cache.apps.example.net:6379": `cache.apps.example.net:${redis.port}`,
     },
