@@ -3,8 +3,10 @@ import { DatabaseServer, mariadbPeers, postgresPeers } from "../support/database
 import { farSide } from "../support/far_side.ts";
 import { startServer } from "../support/kube_processes.ts";
 import { eventually, freePort, type PeerOptions, runPeer } from "../support/peer_program.ts";
-import { peerTest } from "../support/peers.ts";
+import { inNamespace } from "../support/namespaces.ts";
+import { peerTest, skippedTest } from "../support/peers.ts";
 import { Household, type Instance } from "../support/postern_process.ts";
+import { underHosts } from "../support/sshd.ts";
 
 // Clients of databases that know no proxy, through forwards to names that only the upstream proxy resolves.
 
@@ -130,6 +132,41 @@ peerTest(
     );
   },
 );
+
+const byName =
+  "psql connects to the name and port of a server with dns.loopback, and verifies its certificate";
+const mounts = inNamespace("--mount");
+if (Deno.build.os !== "linux") skippedTest(byName, "only on linux");
+else if ("missing" in mounts) skippedTest(byName, mounts.missing);
+else {
+  peerTest(byName, [...postgresPeers, "psql"], async (peers) => {
+    await using postgres = await DatabaseServer.postgres(peers);
+    const { port, address } = postgres;
+    const names = ["db.apps.example.net", "orders.apps.example.net"];
+    await using far = farSide(Object.fromEntries(names.map((name) => [`${name}:${port}`, address])));
+    await using home = await Household.open();
+    await home.configure(`
+transports: { far: { proxy: { url: "socks5h://${far.address}" } } }
+routes: [{ to: apps.example.net, via: far }]
+dns: { loopback: 127.72.0.0/16, ports: [${port}] }
+`);
+    await using instance = await home.instance();
+    const { code, stdout, stderr } = await home.run(["hosts", ...names]);
+    assert.equal(code, 0, stderr);
+    const rows = [...stdout.matchAll(/^(127\.72\.\S+) (\S+)/gm)].map(([, at = "", name = ""]) => [name, at]);
+    assert.deepEqual(rows.map(([name]) => name), names, stdout);
+    const under = await underHosts(`${home.directory}/hosts`, Object.fromEntries(rows));
+    for (const name of names) {
+      const psql = await runPeer(peers.psql, [
+        ...["-XAt", "-c", "SELECT ssl FROM pg_stat_ssl WHERE pid = pg_backend_pid()"],
+        `host=${name} port=${port} user=app dbname=shop sslmode=verify-full sslrootcert=${authority}`,
+      ], { under, env: { HOME: home.directory } });
+      assert.deepEqual([psql.code, psql.stdout], [0, "t\n"], `${psql.stderr}${instance.stderr}`);
+      const line = new RegExp(`conn\\.done .*target=${name}:${port} transport=far `);
+      await eventually(`${name} is logged`, () => line.test(instance.stderr));
+    }
+  });
+}
 
 peerTest(
   "a JDBC shell reaches PostgreSQL through a forward, and by its name through SOCKS",

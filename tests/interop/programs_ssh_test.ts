@@ -71,7 +71,20 @@ routes: [{ to: lab.example, via: far }]
       await makeRepository(peers.git, there, "project");
       await cloneAndPush(run, peers.git, { url: `${name}:${there}/project.git`, there, home });
     });
+    await t.step("GIT_SSH_COMMAND with the option on the command line", async () => {
+      const option = `${peers.ssh} -F ${config} -o ProxyCommand="${proxyCommand}"`;
+      const { code, stdout, stderr } = await runPeer(peers.git, [
+        ...["ls-remote", `${name}:${there}/project.git`, "main"],
+      ], { env: { ...env, ...gitEnv(home.directory), GIT_SSH_COMMAND: option } });
+      assert.equal(code, 0, stderr);
+      assert.match(stdout, /^[0-9a-f]{40}\trefs\/heads\/main\n$/);
+    });
     assert.doesNotMatch(instance.stderr, / (?:WARN|ERROR) /);
+    await t.step("ssh shows why postern cannot connect", async () => {
+      const { code, stderr } = await runPeer(peers.ssh, ["-F", config, "no.lab.example", "true"], { env });
+      assert.equal(code, 255);
+      assert.match(stderr, /^postern: error: Cannot reach no\.lab\.example/m);
+    });
     assert.match(instance.stderr, /conn\.done .*target=git\.lab\.example:22 transport=far /);
   },
 );
