@@ -70,9 +70,10 @@ async function sideBySide(
     readonly size: Size;
   },
 ): Promise<Verdict[]> {
-  // The session exists and the code is warm.
+  // The session exists, and the code and the buffers are warm.
   for (const contender of contenders) {
     await generate(place.generator, contender, { mode: "rate", options: ["-n", "300"] });
+    await generate(place.generator, contender, { mode: "bulk", options: ["-mb", "50", "-c", "32"] });
   }
   const verdicts: Verdict[] = [];
   for (const measurement of measurements(`forward, ${name}`, of, size)) {
@@ -122,6 +123,9 @@ async function measureRedis(ssh: SshBench, { rounds, exchanges }: Size): Promise
   await using postern = await startForward(ssh, redis.address);
   await using peer = await ssh.localForward("near", redis.address);
   const samples = new Map<string, Sample[]>();
+  for (const { address } of [postern, peer]) {
+    await redisRates(redis_benchmark.path, address, exchanges);
+  }
   for (let round = 0; round < rounds; round++) {
     for (const { name, address } of [postern, peer]) {
       const found = await redisRates(redis_benchmark.path, address, exchanges * 5);
