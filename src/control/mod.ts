@@ -25,6 +25,7 @@ export type {
   LoggedLine,
   ProxyEnvironment,
   ReloadReport,
+  SshHosts,
   Status,
   TableState,
   TrafficSample,

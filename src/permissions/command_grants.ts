@@ -169,6 +169,7 @@ export const commandGrants: Readonly<Record<string, Grants>> = {
   },
   explain: walker,
   nc: walker,
+  "ssh-config": reader,
   test: walker,
   env: reader,
   pac: reader,

@@ -28,6 +28,7 @@ export {
 } from "./plan.ts";
 export { limitsOf, listenOf, type Settings, settingsSchemaFor } from "./settings.ts";
 export { configSchema, starterConfig } from "./starter_config.ts";
+export { sshHostsOf } from "./ssh_hosts.ts";
 export { catalogueStore, chosenOf } from "./stored_fleet.ts";
 export { type TransportReport, transportReports } from "./transport_reports.ts";
 export { Transports } from "./transports.ts";

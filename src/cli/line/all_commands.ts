@@ -28,6 +28,7 @@ import reload from "../instance/reload.ts";
 import service from "../service/service.ts";
 import { kharonInstall, serviceInstall } from "../service/service_install.ts";
 import serviceUninstall from "../service/service_uninstall.ts";
+import sshConfig from "../instance/ssh_config.ts";
 import status from "../instance/status.ts";
 import stop from "../instance/stop.ts";
 import { kubelogin, ocWebLogin, switchCluster } from "../clusters/switch_cluster.ts";
@@ -55,7 +56,7 @@ export const commandGroups: readonly CommandGroup[] = [
       login,
     ],
   },
-  { title: "Instances", isBrief: true, commands: [connections, reload, stop, logs, pac, nc, dns] },
+  { title: "Instances", isBrief: true, commands: [connections, reload, stop, logs, pac, nc, sshConfig, dns] },
   {
     title: "Clusters",
     isBrief: true,

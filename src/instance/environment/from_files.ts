@@ -2,7 +2,7 @@ import { formatPath, masked } from "../../config/mod.ts";
 import { type Conn, type Log, within } from "../../core/mod.ts";
 import { PosternError, type Target } from "../../words/mod.ts";
 import type { World } from "../../world/mod.ts";
-import type { ExplanationInfo, ProxyEnvironment } from "../../control/mod.ts";
+import type { ExplanationInfo, ProxyEnvironment, SshHosts } from "../../control/mod.ts";
 import { ownedInside, pacFile } from "../../routing/mod.ts";
 import { explainMeant, storedMeaningOf } from "../dns/meaning.ts";
 import {
@@ -16,6 +16,7 @@ import {
   readConfig,
   readUsers,
   settingsSchemaFor,
+  sshHostsOf,
   transportOf,
   type TransportReport,
   transportReports,
@@ -143,6 +144,12 @@ export async function pacFromFiles(
 }
 
 /** The proxy settings of an instance with this configuration. */
+export async function sshHostsFromFiles(world: World, source: ConfigSource): Promise<SshHosts> {
+  const config = await loadConfig(world, source);
+  await using transports = new Transports(world, config);
+  return await sshHostsOf(transports.plan);
+}
+
 export async function environmentFromFiles(
   world: World,
   source: ConfigSource,
