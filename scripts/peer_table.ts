@@ -107,6 +107,7 @@ export const peers = {
   redis_cli: { program: "redis-cli", debian: "redis-tools" },
   redis_server: { program: "redis-server", debian: "redis-server" },
   ruby: { program: "ruby", debian: "ruby", isOptional: true },
+  scp: { program: "scp", debian: "openssh-client" },
   sh: { program: "sh", debian: "dash" },
   shellcheck: { program: "shellcheck", debian: "shellcheck", isOptional: true },
   skopeo: { program: "skopeo", debian: "skopeo" },
