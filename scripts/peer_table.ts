@@ -102,6 +102,7 @@ export const peers = {
   openssl: { program: "openssl", debian: "openssl" },
   perl: { program: "perl", debian: "perl-base" },
   promcheck: { program: "promcheck", go: "shared" },
+  nc_openbsd: { program: "nc.openbsd", debian: "netcat-openbsd", isOptional: true },
   proxyrules: { program: "proxyrules", go: "own" },
   python: { program: "python3", debian: "python3-venv", python: ["requests==2.32.5", "PySocks==1.7.1"] },
   redis_cli: { program: "redis-cli", debian: "redis-tools" },

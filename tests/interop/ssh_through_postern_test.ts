@@ -108,7 +108,7 @@ peerTest(
       });
     const printed = await home.run(["ssh-config"]);
     assert.equal(printed.code, 0, printed.stderr);
-    assert.match(printed.stdout, /^Host 127\.\*\.\*\.\* !127\.0\.0\.2\n  ProxyCommand \S.* nc %h %p\n/m);
+    assert.match(printed.stdout, /^Host 127\.\*\.\*\.\* !127\.0\.0\.2\n {2}ProxyCommand \S.* nc %h %p\n/m);
 
     // The program under test needs the variables of its home.
     const own = printed.stdout.replace(/(?<=^ {2}ProxyCommand ).*(?= nc %h)/m, postern);
