@@ -22,6 +22,7 @@ import type {
   HostsInfo,
   ProxyEnvironment,
   ReloadReport,
+  SshHosts,
   Status,
   WatchUpdate,
 } from "./instance_state.ts";
@@ -239,6 +240,11 @@ export class ControlClient {
       conn.abort(error);
       throw error;
     }
+  }
+
+  /** The ssh patterns of the targets that the instance sends through a transport. */
+  sshHosts(options: CallOptions): Promise<SshHosts> {
+    return this.#json("GET", "/v1/ssh-hosts", answers.sshHosts, options);
   }
 
   /** The URL of the status page. It contains a token: show it only to the caller, never log it. */

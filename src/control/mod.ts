@@ -30,6 +30,7 @@ export type {
   LoggedLine,
   ProxyEnvironment,
   ReloadReport,
+  SshHosts,
   Status,
   TableState,
   TrafficSample,

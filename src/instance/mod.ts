@@ -14,6 +14,7 @@ export {
   explainFromFiles,
   pacFromFiles,
   showConfig,
+  sshHostsFromFiles,
 } from "./environment/from_files.ts";
 export { proxyEnvironment } from "./environment/proxy_environment.ts";
 export { removeStaleSocket } from "./listening/stale_socket.ts";

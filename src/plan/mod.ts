@@ -10,7 +10,6 @@ export {
   tryConfig,
 } from "./config_file.ts";
 export { ConfigWatch } from "./config_watch.ts";
-export { demandNoHop } from "./dials/hop_loop.ts";
 export { dialTimeout } from "./dials/try_dial.ts";
 export { preparePath } from "./explanation.ts";
 export { forgetLearned } from "./clusters/learned_directory.ts";

@@ -81,13 +81,17 @@ async function main(line: CommandLine, { version, main }: Program): Promise<numb
   const log = new LineWriter({ sink: writeStderr, gather });
   const { run } = await import("../cli/mod.ts");
   // Deno's flags for processes that start from source later: a background instance gets the flags of this command line,
-  // a service the flags of an instance, and an exec plugin in a kubeconfig the flags of the plugin.
-  const handsOn = (startsInstances(command) || writesKubeconfigs(command)) && !world.process.isCompiled;
+  // a service the flags of an instance, an exec plugin in a kubeconfig the flags of the plugin, and a ProxyCommand
+  // those of `nc`.
+  const handsOn = (startsInstances(command) || writesKubeconfigs(command) || command === "ssh-config") &&
+    !world.process.isCompiled;
   // Without --quiet, Deno logs a line for each permitted program that is missing.
   const flags = !facts || !handsOn ? [] : [
     ...[...runtimeFlags, "--quiet"],
     ...flagsFor(
-      command === "proxy" ? line : readCommandLine([writesKubeconfigs(command) ? plugin : "proxy"]),
+      command === "proxy" ? line : readCommandLine([
+        writesKubeconfigs(command) ? plugin : command === "ssh-config" ? "nc" : "proxy",
+      ]),
       facts,
     ),
   ];

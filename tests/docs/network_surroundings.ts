@@ -92,7 +92,7 @@ export async function gitSurroundings({ started, paths }: Start): Promise<Surrou
   await makeRepository(paths.git, there, "team/project");
   const web = started.use(new GitServer(paths.git, there));
   const lines = [
-    "Include lab.conf",
+    "Include postern.conf",
     `Host jump1.example.net\n  Port ${near.port}`,
     `Host ${name}\n  Port ${git.port}`,
   ];

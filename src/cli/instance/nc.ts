@@ -1,14 +1,14 @@
 import { object } from "@optique/core/constructs";
-import { multiple, optional } from "@optique/core/modifiers";
+import { optional } from "@optique/core/modifiers";
 import { argument, option } from "@optique/core/primitives";
 import { string } from "@optique/core/valueparser";
 import type { Conn } from "../../core/mod.ts";
-import { isPosternError, PosternError } from "../../words/mod.ts";
+import { isPosternError } from "../../words/mod.ts";
 import type { World } from "../../world/mod.ts";
 import { defineCommand, type RunContext } from "../line/command.ts";
 import { instanceOption, wholeNumber, words } from "../line/options.ts";
-import { hopsOf, type NcRequest, relayStdio, streamOfInstance, withPatience } from "./nc_stream.ts";
-import { ncTarget } from "./nc_target.ts";
+import { type NcRequest, relayStdio, streamOfInstance, waitingHops, withPatience } from "./nc_stream.ts";
+import { demandOneSource, ncTarget } from "./nc_target.ts";
 
 const mostSeconds = 999_999;
 
@@ -26,12 +26,10 @@ export default defineCommand({
     ["postern nc -z -w 5 '[2001:db8::1]:22'", "Check for at most 5 s whether a port accepts connections"],
   ],
   parser: object({
-    target: multiple(
-      argument(string({ metavar: "HOST PORT" }), {
-        description: words("Target host and port, as two words or as HOST:PORT."),
-      }),
-      { min: 1, max: 2 },
-    ),
+    host: argument(string({ metavar: "HOST" }), {
+      description: words("Target name or IP address, also as HOST:PORT; only then IPv6 needs brackets."),
+    }),
+    port: optional(argument(string({ metavar: "PORT" }), { description: words("Target port.") })),
     wait: optional(option("-w", wholeNumber({ metavar: "SECONDS", min: 0, max: mostSeconds }), {
       description: words("Time limit for connecting in seconds (default: listen.limits.dial)."),
     })),
@@ -44,24 +42,16 @@ export default defineCommand({
     }),
     id: instanceOption("Use only this running instance (default: default, or the configuration)."),
   }),
-  async run({ target, wait, quit, isProbe, id }, world, context) {
+  async run({ host, port, wait, quit, isProbe, id }, world, context) {
     const request: NcRequest = {
-      target: ncTarget(target),
+      target: ncTarget(port === undefined ? [host] : [host, port]),
       id,
       wait,
       quit: quit === -1 ? undefined : quit,
       isProbe,
     };
     const { signal, globals: { config } } = context;
-    if (config !== undefined && id !== undefined) {
-      throw new PosternError(
-        "usage",
-        "Cannot use --id with --config: an instance has its own configuration",
-        {
-          hint: "omit one of them",
-        },
-      );
-    }
+    demandOneSource({ id, config });
     const limits = { clock: world.clock, signal };
     const conn = config === undefined
       ? await withPatience(request, limits, (options) => throughInstance(world, request, options))
@@ -77,7 +67,7 @@ export default defineCommand({
       ({ signal }) =>
         dialFromFiles(world, config === undefined ? {} : { config }, {
           target: request.target,
-          hops: hopsOf(world),
+          hops: waitingHops(world),
           log: context.log,
           signal,
         }),

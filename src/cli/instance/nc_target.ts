@@ -25,3 +25,13 @@ function checked(target: Target): Target {
   if (target.port > 0) return target;
   throw new PosternError("usage", "Cannot connect to port 0", { hint: "use a port from 1 to 65535" });
 }
+
+/** Refuses an instance together with a file: an instance has its own configuration. */
+export function demandOneSource(
+  { id, config }: { readonly id: string | undefined; readonly config: string | undefined },
+): void {
+  if (id === undefined || config === undefined) return;
+  throw new PosternError("usage", "Cannot use --id with --config: an instance has its own configuration", {
+    hint: "omit one of them",
+  });
+}

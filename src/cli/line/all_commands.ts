@@ -30,6 +30,7 @@ import reload from "../instance/reload.ts";
 import service from "../service/service.ts";
 import { kharonInstall, serviceInstall } from "../service/service_install.ts";
 import serviceUninstall from "../service/service_uninstall.ts";
+import sshConfig from "../instance/ssh_config.ts";
 import status from "../instance/status.ts";
 import stop from "../instance/stop.ts";
 import { kubelogin, ocWebLogin, switchCluster } from "../clusters/switch_cluster.ts";
@@ -58,7 +59,11 @@ export const commandGroups: readonly CommandGroup[] = [
       login,
     ],
   },
-  { title: "Instances", isBrief: true, commands: [connections, reload, stop, logs, pac, nc, dns, hosts] },
+  {
+    title: "Instances",
+    isBrief: true,
+    commands: [connections, reload, stop, logs, pac, nc, sshConfig, dns, hosts],
+  },
   {
     title: "Clusters",
     isBrief: true,

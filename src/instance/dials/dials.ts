@@ -11,7 +11,7 @@ import type { World } from "../../world/mod.ts";
 import type { TransportState } from "../../control/mod.ts";
 import type { ForwardSettings, ListenerSettings } from "../../listeners/mod.ts";
 import type { BuiltTransport } from "../../transports/mod.ts";
-import { allowedBy, demandNoHop, dialTimeout, transportOf, type Transports } from "../../plan/mod.ts";
+import { allowedBy, dialTimeout, transportOf, type Transports } from "../../plan/mod.ts";
 import type { DnsHelper } from "../dns/dns_helper.ts";
 import { becauseAsked } from "../dns/meaning.ts";
 import type { ConnectionRecord, ConnectionTable } from "./connection_table.ts";
@@ -85,7 +85,7 @@ export class Dials implements Disposable {
         signal.throwIfAborted();
         if (route.held) throw transports.tables.refusal(target, route.held);
       }
-      if (request.hops) await demandNoHop(plan, route, { target, hops: request.hops });
+      if (request.hops) await transports.demandNoHop({ plan, route }, { target, hops: request.hops });
       const { transport } = transportOf(plan, route);
       return await transport.dial(target, { signal: dialling.signal });
     };

@@ -2,14 +2,13 @@ import { formatPath, masked } from "../../config/mod.ts";
 import { type Conn, type Log, within } from "../../core/mod.ts";
 import { PosternError, type Target } from "../../words/mod.ts";
 import type { World } from "../../world/mod.ts";
-import type { ExplanationInfo, ProxyEnvironment } from "../../control/mod.ts";
+import type { ExplanationInfo, ProxyEnvironment, SshHosts } from "../../control/mod.ts";
 import { ownedInside, pacFile } from "../../routing/mod.ts";
 import { explainMeant, storedMeaningOf } from "../dns/meaning.ts";
 import { configuredForwards, withForward } from "../listening/forward_at.ts";
 import {
   type ConfigSource,
   demandLoaded,
-  demandNoHop,
   dialTimeout,
   listenOf,
   loadConfig,
@@ -119,7 +118,7 @@ export async function dialFromFiles(
   const conn = await within({ clock: world.clock, ms: limit, signal, error }, async (signal) => {
     const { plan, route } = await transports.routed(target, { signal });
     if (route.held) throw transports.tables.refusal(target, route.held);
-    if (hops.length > 0) await demandNoHop(plan, route, { target, hops });
+    if (hops.length > 0) await transports.demandNoHop({ plan, route }, { target, hops });
     log.info("nc.dialing", { transport: route.transport, because: route.because });
     return await transportOf(plan, route).transport.dial(target, { signal });
   });
@@ -145,6 +144,12 @@ export async function pacFromFiles(
 }
 
 /** The proxy settings of an instance with this configuration. */
+export async function sshHostsFromFiles(world: World, source: ConfigSource): Promise<SshHosts> {
+  const config = await loadConfig(world, source);
+  await using transports = new Transports(world, config);
+  return await transports.sshHosts();
+}
+
 export async function environmentFromFiles(
   world: World,
   source: ConfigSource,

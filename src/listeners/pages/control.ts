@@ -117,6 +117,7 @@ function controlRoutes(source: PageSource): readonly PageRoute<"control">[] {
         return { status: 200, fields: [["Content-Type", pacType]], body: source.pac(authority) };
       },
     },
+    { path: "/v1/ssh-hosts", need, GET: async () => jsonPage(await source.sshHosts()) },
     {
       path: "/v1/page",
       need,
