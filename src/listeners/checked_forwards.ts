@@ -11,5 +11,5 @@ export function checkedForwards(asked: unknown): readonly ForwardSettings[] {
   const problem = context.problems.find(isError);
   if (settings?.forward && settings.forward.length > 0 && !problem) return settings.forward;
   const reason = problem ? `${formatPath(problem.path)} ${problem.message}` : "the request has no forward";
-  throw new PosternError("usage", `Cannot forward: ${reason}`);
+  throw new PosternError("usage", `Cannot forward: ${reason}`, { hint: "see: postern forward --help" });
 }

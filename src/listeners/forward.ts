@@ -8,8 +8,8 @@ const none = new Uint8Array();
 const noTarget = { host: "localhost", port: 0 };
 
 /**
- * Serves the clients of a forward: connects each to `target` without reading a request. A client whose target
- * cannot be reached sees a reset; the record of the dial has the reason.
+ * Serves the clients of a forward: connects each to `target` without reading a request. If the
+ * target cannot be reached, it drops the client; the record of the dial has the reason.
  */
 export function serveForward(target: Endpoint, name?: string): Serve {
   const asked = {

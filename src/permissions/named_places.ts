@@ -23,12 +23,9 @@ function socketsOf(forward: string): string[] {
   return [...found].flatMap(([, named, path]) => named ?? path ?? []);
 }
 
-/** Whether the command line names a socket for a forward. */
-export function forwardsSocket(line: CommandLine): boolean {
-  return forwardsIn(line).some((text) => socketsOf(text).length > 0);
-}
-
+/** The forwards of a command line, as ssh spells them. */
 function forwardsIn({ command, options, words }: CommandLine): readonly string[] {
+  if (command !== "proxy" && command !== "forward") return [];
   return [
     ...(command === "forward" ? words : []),
     ...forwardOptions.flatMap((name) => options.get(name) ?? []),

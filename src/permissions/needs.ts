@@ -10,7 +10,7 @@ import {
   sshPrograms,
 } from "./command_grants.ts";
 import type { CommandLine } from "./command_line.ts";
-import { forwardsSocket, placesNamed } from "./named_places.ts";
+import { placesNamed } from "./named_places.ts";
 import { fill, type SourceFacts } from "./source_facts.ts";
 
 /**
@@ -51,7 +51,7 @@ function withoutComments(configText: string | undefined): string {
 /** Whether an instance starts no program and writes only to known directories. */
 export function isConfinable(line: CommandLine, needs: Needs, configText: string | undefined): boolean {
   const namesSocket = /\bunix\b/.test(withoutComments(configText)) ||
-    line.own.some((word) => /\bunix:/.test(word)) || forwardsSocket(line);
+    line.own.some((word) => /\bunix:/.test(word));
   return commandGrants[line.command] === instance && !needs.ssh && !namesSocket &&
     !kindsFor(line).includes("run");
 }

@@ -59,7 +59,8 @@ export async function keepForwards(world: World, options: ForwardsOptions): Prom
 
 /** Why an instance cannot forward for a command; undefined for other failures. */
 function whyAlone(error: unknown, name: string): string | undefined {
-  if (isPosternError(error, "usage") && error.message.includes("does not support this request")) {
+  // Each version of postern begins this error alike, whatever its reason says.
+  if (isPosternError(error, "usage") && error.message.startsWith("Cannot answer /v1/forward:")) {
     return `instance "${name}" runs an older postern`;
   }
   // A confined instance writes to known directories only.

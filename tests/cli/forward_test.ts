@@ -32,7 +32,7 @@ async function forwardOf(instance: Instance): Promise<string> {
   return found.replace("forward:", "");
 }
 
-Deno.test("listen.forward: a reload adds and removes forwards beside a live one, and status shows them", async () => {
+Deno.test("listen.forward: a reload adds and removes forwards and keeps a live connection, and status shows them", async () => {
   await using home = await Household.open();
   await using first = new EchoServer();
   await using second = new EchoServer();
@@ -54,8 +54,7 @@ Deno.test("listen.forward: a reload adds and removes forwards beside a live one,
   );
 
   await forwards(`${one}, { listen: "127.0.0.1:0", target: "${second.address}" }`);
-  const added = await home.run(["reload"]);
-  assert.match(added.stdout, new RegExp(`now forwards to ${second.address}`));
+  assert.equal((await home.run(["reload"])).code, 0);
   const [status] = JSON.parse((await home.run(["status", "-o", "json"])).stdout);
   const shown = status.listeners.filter(({ kind }: { kind: string }) => kind === "forward");
   assert.deepEqual(
@@ -71,7 +70,7 @@ Deno.test("listen.forward: a reload adds and removes forwards beside a live one,
   );
 
   await forwards("");
-  assert.match((await home.run(["reload"])).stdout, new RegExp(`no longer listens on ${address}`));
+  assert.equal((await home.run(["reload"])).code, 0);
   await assert.rejects(RawClient.connect(address));
   assert.equal(await exchange(live, "after"), "after");
   live[Symbol.dispose]();
@@ -96,7 +95,7 @@ Deno.test("config check reports a forward on the address of another listener", a
   assert.match(stdout + stderr, /config\.yaml:7.*must be a free address: listen\.mixed already uses/);
 });
 
-Deno.test("proxy -L forwards beside the listeners of the file, also from a unix socket to a private one", async () => {
+Deno.test("proxy -L forwards in addition to the listeners of the file, also from a unix socket to a private one", async () => {
   await using home = await Household.open();
   await using echo = new EchoServer();
   await home.configure(plain);

@@ -344,7 +344,7 @@ Deno.test("ListenerSet keeps the free ports of forwards by target", async () => 
   assert.deepEqual(forwardsIn(set), [before[2], before[1]]);
 });
 
-Deno.test("ListenerSet lends forwards to a command, beside those of the settings", async () => {
+Deno.test("ListenerSet lends forwards to a command, in addition to those of the settings", async () => {
   const { requests, dialOf } = dialsOf();
   const { set, network, log } = setOf(new MemoryNetwork(), { dialOf });
   await using _set = set;
