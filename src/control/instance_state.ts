@@ -69,7 +69,7 @@ export interface HostsInfo {
 }
 
 /** A name without a loopback address, or a transport whose names cannot be listed. */
-export interface LeftOutHost {
+interface LeftOutHost {
   readonly name: string;
   readonly reason: string;
 }

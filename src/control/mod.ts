@@ -26,7 +26,6 @@ export type {
   HopInfo,
   HostsInfo,
   InstancePhase,
-  LeftOutHost,
   LoggedLine,
   ProxyEnvironment,
   ReloadReport,
