@@ -170,9 +170,10 @@ function routesOf({ routes: written = [], kubernetes, ...clusters }: Overrides, 
 }
 
 /** Rejects a kubeconfig or namespace without a cluster. */
-function demandCluster({ kubeconfig, namespace }: Overrides, made: Raw): void {
+function demandCluster({ kubeconfig, namespace, forwards = [] }: Overrides, made: Raw): void {
   if (Object.values(made).some((one) => isMapping(one) && "kubernetes" in one)) return;
-  if (kubeconfig === undefined && namespace === undefined) return;
+  // The namespace may be that of a forward: -L "svc/db 5432" -n shop.
+  if (kubeconfig === undefined && (namespace === undefined || forwards.length > 0)) return;
   const option = kubeconfig === undefined ? "--namespace" : "--kubeconfig";
   throw new PosternError("usage", `Cannot use ${option} without a cluster`, {
     hint: "add --kubernetes, or a route such as --route .svc=kubernetes:CONTEXT",

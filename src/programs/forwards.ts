@@ -44,14 +44,24 @@ export async function keepForwards(world: World, options: ForwardsOptions): Prom
     return await forwardAlone(world, options);
   }
   try {
-    await client.forward(asked, (forwards) => options.bound(forwards, name), { signal });
+    await client.forward(asked, async (forwards) => {
+      // The instance dials: this process needs no programs from here on.
+      world.process.keepOnly({ ssh: false, plugins: [], resolver: false });
+      await options.bound(forwards, name);
+    }, { signal });
   } catch (error) {
+    if (isPosternError(error, "cancelled") && !signal.aborted) throw stopped(name, error);
     const why = signal.aborted ? undefined : whyAlone(error, name);
     if (why === undefined) throw error;
     await alone(why);
     return await forwardAlone(world, options);
   }
-  throw new PosternError("refused", `Cannot keep the forwards: instance "${name}" has stopped`, {
+  throw stopped(name);
+}
+
+function stopped(name: string, cause?: unknown): PosternError {
+  return new PosternError("refused", `Cannot keep the forwards: instance "${name}" has stopped`, {
+    cause,
     exit: 1,
     hint: "run the command again: without an instance, it forwards by itself",
   });

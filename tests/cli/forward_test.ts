@@ -172,6 +172,13 @@ Deno.test("postern forward uses the running instance, and ends with the command"
   await assert.rejects(Deno.stat(`${home.directory}/ready.txt`), Deno.errors.NotFound);
   await using again = home.start(["forward", `${address}:${echo.address}`]);
   assert.deepEqual(await again.ready, [address]);
+  // From source, this instance may not write there, and the command listens by itself.
+  await using local = home.start(["forward", `./f.sock:${echo.address}`]);
+  assert.deepEqual(await local.ready, [`unix:${home.directory}/f.sock`]);
+  assert.equal(await answeredAt(`${home.directory}/f.sock`), "hello");
+  local.kill("SIGINT");
+  assert.equal((await local.ended).code, 130, local.stderr);
+  await assert.rejects(Deno.stat(`${home.directory}/f.sock`), Deno.errors.NotFound);
   again.kill("SIGKILL");
   await again.ended;
   await instance.says(
