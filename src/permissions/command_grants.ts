@@ -169,8 +169,11 @@ export const commandGrants: Readonly<Record<string, Grants>> = {
     run: ["journalctl"],
   },
   explain: walker,
+  nc: walker,
   // In this process when no instance runs.
   forward: walker,
+  // Reads the ssh configuration of the jump hosts.
+  "ssh-config": { ...walker, net: ["{control}"], write: ["{state}", "{cache}", "{runtime}"] },
   test: walker,
   env: reader,
   pac: reader,

@@ -2,6 +2,7 @@ export { commandGrants, isDependedOn, plugin, startsInstances, writesKubeconfigs
 export {
   clusterForm,
   type CommandLine,
+  isNc,
   parsedWords,
   readCommandLine,
   splitAtDashes,

@@ -24,11 +24,13 @@ import login from "../clusters/login.ts";
 import logout from "../clusters/logout.ts";
 import logs from "../instance/logs.ts";
 import pac from "../instance/pac.ts";
+import nc from "../instance/nc.ts";
 import proxy from "../instance/proxy.ts";
 import reload from "../instance/reload.ts";
 import service from "../service/service.ts";
 import { kharonInstall, serviceInstall } from "../service/service_install.ts";
 import serviceUninstall from "../service/service_uninstall.ts";
+import sshConfig from "../instance/ssh_config.ts";
 import status from "../instance/status.ts";
 import stop from "../instance/stop.ts";
 import { kubelogin, ocWebLogin, switchCluster } from "../clusters/switch_cluster.ts";
@@ -57,7 +59,11 @@ export const commandGroups: readonly CommandGroup[] = [
       login,
     ],
   },
-  { title: "Instances", isBrief: true, commands: [connections, reload, stop, logs, pac, dns, hosts] },
+  {
+    title: "Instances",
+    isBrief: true,
+    commands: [connections, reload, stop, logs, pac, nc, sshConfig, dns, hosts],
+  },
   {
     title: "Clusters",
     isBrief: true,
