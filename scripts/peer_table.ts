@@ -58,6 +58,7 @@ export const peers = {
   },
   ip: { program: "ip", debian: "iproute2" },
   java: { program: "java", debian: "default-jre-headless", isOptional: true },
+  javac: { program: "javac", debian: "default-jdk-headless", isOptional: true },
   keycloak: {
     program: "keycloak/bin/kc.sh",
     maven: {
