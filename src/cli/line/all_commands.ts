@@ -30,6 +30,7 @@ import serviceUninstall from "../service/service_uninstall.ts";
 import status from "../instance/status.ts";
 import stop from "../instance/stop.ts";
 import { kubelogin, ocWebLogin, switchCluster } from "../clusters/switch_cluster.ts";
+import systemProxy from "../machine/system_proxy.ts";
 import test from "../clusters/test.ts";
 import top from "../instance/top.ts";
 import update from "../clusters/update.ts";
@@ -54,7 +55,7 @@ export const commandGroups: readonly CommandGroup[] = [
       login,
     ],
   },
-  { title: "Instances", isBrief: true, commands: [connections, reload, stop, logs, pac, dns] },
+  { title: "Instances", isBrief: true, commands: [connections, reload, stop, logs, pac, dns, systemProxy] },
   {
     title: "Clusters",
     isBrief: true,
