@@ -1,11 +1,11 @@
-import { formatTarget, PosternError, type Target } from "../words/mod.ts";
+import { formatTarget, isPosternError, PosternError, type Target } from "../words/mod.ts";
 import { within } from "../core/mod.ts";
 import type { World } from "../world/mod.ts";
 
 /** Time limit for connecting to a server of an instance, in ms. */
 const answersWithin = 2000;
 
-/** Whether a server accepts connections at an address. */
+/** Whether a server accepts connections at an address. Throws if this process may not connect there. */
 export async function answersAt(
   { network, clock }: Pick<World, "network" | "clock">,
   server: Target,
@@ -20,7 +20,9 @@ export async function answersAt(
     await conn[Symbol.asyncDispose]();
     return true;
   } catch (error) {
-    if (signal.aborted || !(error instanceof PosternError)) throw error;
+    if (signal.aborted || !(error instanceof PosternError) || isPosternError(error, "not_allowed")) {
+      throw error;
+    }
     return false;
   }
 }

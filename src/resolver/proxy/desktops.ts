@@ -6,7 +6,7 @@ export const desktopNames = ["gnome", "kde", "macos", "windows"] as const;
 export type DesktopName = typeof desktopNames[number];
 
 /** The proxy settings by name, in the order of writing; undefined for a setting with its default value. */
-export type ProxySettings = ReadonlyMap<string, string | undefined>;
+export type DesktopSettings = ReadonlyMap<string, string | undefined>;
 
 /** Runs a program that must succeed, and returns its output. */
 export type RunProgram = (
@@ -19,13 +19,13 @@ export interface Desktop {
   /** The name for people. */
   readonly title: string;
   /** The settings that select a PAC file. Answers of the programs are checked like any input. */
-  readonly read: (run: RunProgram) => Promise<ProxySettings>;
+  readonly read: (run: RunProgram) => Promise<DesktopSettings>;
   /** The values for a PAC file. */
-  readonly wanted: (url: string, now: ProxySettings) => ProxySettings;
+  readonly wanted: (url: string, now: DesktopSettings) => DesktopSettings;
   /** The commands that write a setting, or reset it to its default. */
   readonly write: (key: string, value: string | undefined) => readonly (readonly string[])[];
   /** The address of the PAC file in use; undefined without one. */
-  readonly pacUrl: (now: ProxySettings) => string | undefined;
+  readonly pacUrl: (now: DesktopSettings) => string | undefined;
   /** Tells running programs about the change; it may fail, because they also notice at their next start. */
   readonly announce?: readonly string[];
 }

@@ -7,7 +7,7 @@ import {
   desktop,
   type DesktopName,
   desktopOf,
-  type ProxySettings,
+  type DesktopSettings,
   type RunProgram,
 } from "./desktops.ts";
 import {
@@ -136,7 +136,13 @@ export async function restoreDeadProxy(
 /** The server of the PAC file. */
 export function pacTarget({ url }: Pick<ProxyState, "url">): Target {
   if (URL.canParse(url)) return targetOf(new URL(url));
-  throw new PosternError("config", "Cannot read the address of the PAC file in postern's state");
+  throw new PosternError(
+    "config",
+    `Cannot read the address of the PAC file: "${plainText(url)}" is not a URL`,
+    {
+      hint: "restore the former settings: postern system-proxy off",
+    },
+  );
 }
 
 /** The PAC file's address on the best of these listeners: on loopback, without a password. */
@@ -155,7 +161,7 @@ export function pacAddress(
 }
 
 /** Writes settings and reads them again: some programs report success without a session to write to. */
-async function writeAll(changes: ProxySettings, parts: Desktop, run: RunProgram): Promise<void> {
+async function writeAll(changes: DesktopSettings, parts: Desktop, run: RunProgram): Promise<void> {
   const { title, read, write, announce } = parts;
   for (const [key, value] of changes) {
     for (const command of write(key, value)) await run(command);

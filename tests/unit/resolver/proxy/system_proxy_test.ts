@@ -210,6 +210,15 @@ Deno.test("restoreDeadProxy() keeps the settings while something answers at the 
   assert.equal(fake.values.size, 0);
 });
 
+Deno.test("restoreDeadProxy() changes nothing if it may not connect to the address", async () => {
+  const fake = new FakeDesktop("linux");
+  await fake.set();
+  const refused = new PosternError("not_allowed", "Cannot connect: missing permission --allow-net");
+  fake.world.network.connect = () => Promise.reject(refused);
+  await assert.rejects(restoreDeadProxy(fake.world, { signal }), { code: "not_allowed" });
+  assert.equal(fake.values.get("mode"), "'auto'");
+});
+
 Deno.test("readProxyState() refuses a damaged file and another version", async () => {
   for (
     const text of [
