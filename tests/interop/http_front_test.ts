@@ -5,6 +5,7 @@ import { Household } from "../support/postern_process.ts";
 import { RawClient } from "../support/raw_client.ts";
 import { startSquid, startTinyproxy } from "../support/real_proxies.ts";
 import { TargetServer } from "../support/target_server.ts";
+import { type Seen, WebSite } from "../support/web_site.ts";
 
 /** What a proxy does with a request: it passes, or the status of its refusal. */
 type Outcome = "passes" | "closes" | number;
@@ -257,6 +258,36 @@ async function outcomeOf(proxy: string, request: string): Promise<Outcome> {
   if (!(status >= 100)) return "closes";
   return status < 300 ? "passes" : status;
 }
+
+peerTest(
+  "curl, Python and Perl reach a site with a user and password in the URL",
+  ["curl", "python", "perl"],
+  async ({ curl, python, perl }) => {
+    await using home = await Household.open();
+    await home.configure("default: direct\n");
+    await using site = new WebSite();
+    await using instance = await home.instance();
+    const env = { http_proxy: `http://${await instance.address()}` };
+    const urllib = "import sys, urllib.request as r; print(r.urlopen(sys.argv[1]).read().decode())";
+    const tiny = "print HTTP::Tiny->new->get($ARGV[0])->{content}";
+    const commands = [
+      [curl, "-sS", "--noproxy", ""],
+      [python, "-c", urllib],
+      [perl, "-MHTTP::Tiny", "-e", tiny],
+    ];
+    for (const [program = "", ...args] of commands) {
+      const { stdout, stderr } = await runPeer(program, [...args, `http://me:p%40w@${site.address}/seen`], {
+        env,
+      });
+      const { headers }: Seen = JSON.parse(stdout || assert.fail(stderr));
+      assert.deepEqual([headers["authorization"], headers["host"]], [
+        `Basic ${btoa("me:p@w")}`,
+        site.address,
+      ]);
+    }
+    assert.doesNotMatch(instance.stderr, /p%40w|p@w|bWU6/);
+  },
+);
 
 const reason = "connection refused";
 const clients = [
