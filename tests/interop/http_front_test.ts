@@ -289,7 +289,7 @@ peerTest(
   },
 );
 
-const reason = "connection refused";
+const reason = "cannot reach 127.0.0.1:1: connection refused";
 const clients = [
   {
     name: "wget",

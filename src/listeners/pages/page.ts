@@ -45,21 +45,24 @@ export function jsonPage(value: unknown, status = 200): WholePage {
 const mostPhrase = 120;
 
 /**
- * An error as a page: message and hint as text, code and message in `Postern-Error`, the cause in the status line,
+ * An error as a page: message and hint as text, code and message in `Postern-Error`, and the message in the status line,
  * because wget, nc and Java show nothing else.
  */
 export function errorPage(error: unknown): WholePage {
-  const known = asPosternError(error);
-  const { code, message, hint } = known;
+  const { code, message, hint, reason } = asPosternError(error);
   const page = textPage(hint === undefined ? message : `${message}\n${hint}`, answerStatus(error));
-  const { reason } = known;
-  // "it closed the connection" needs the sentence that names the server.
-  const phrase = asciiText(reason === undefined || reason.startsWith("it ") ? asCause(message) : reason);
   return {
     ...page,
-    phrase: phrase.length > mostPhrase ? `${phrase.slice(0, mostPhrase - 3)}...` : phrase,
+    phrase: phraseOf(asciiText(asCause(message)), asciiText(reason ?? "")),
     fields: [...page.fields, ["Postern-Error", asciiText(`${code}; ${message}`)]],
   };
+}
+
+/** A sentence within the limit. A long one keeps its end: that is the cause. */
+function phraseOf(sentence: string, reason: string): string {
+  if (sentence.length <= mostPhrase) return sentence;
+  const end = reason !== "" && reason.length <= mostPhrase / 2 ? `...: ${reason}` : "...";
+  return `${sentence.slice(0, mostPhrase - end.length)}${end}`;
 }
 
 /** Printable ASCII only: a line break would start another field. */

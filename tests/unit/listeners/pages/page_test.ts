@@ -5,17 +5,20 @@ import { answerBytes } from "../../../../src/listeners/http/http_answer.ts";
 import { decodeResponseHead, Http1Problem } from "../../../../src/wire/mod.ts";
 import { type ErrorCode, PosternError } from "../../../../src/words/mod.ts";
 
+const long = "Cannot reach the API server of the cluster " + "x".repeat(100);
 const phrases = [
   {
     error: new PosternError("refused", "Cannot reach a:1", { reason: "connection refused" }),
-    is: "connection refused",
+    is: "cannot reach a:1: connection refused",
   },
   { error: new PosternError("no_route", "Cannot reach a:1: no rule"), is: "cannot reach a:1: no rule" },
   {
-    error: new PosternError("unreachable", "Cannot read the response from a:1", {
-      reason: "it closed the connection",
-    }),
-    is: "cannot read the response from a:1: it closed the connection",
+    error: new PosternError("refused", long, { reason: "connection refused" }),
+    is: `${long.replace("C", "c").slice(0, 97)}...: connection refused`,
+  },
+  {
+    error: new PosternError("refused", long, { reason: "r".repeat(61) }),
+    is: `${long.replace("C", "c").slice(0, 117)}...`,
   },
   { error: new Http1Problem(400, "Cannot read b\u00fccher\r\nX: y"), is: "cannot read b?cher??X: y" },
   { error: new Http1Problem(400, "x".repeat(121)), is: `${"x".repeat(117)}...` },
