@@ -10,6 +10,8 @@ import { type Seen, WebSite } from "../support/web_site.ts";
 /** What a proxy does with a request: it passes, or the status of its refusal. */
 type Outcome = "passes" | "closes" | number;
 
+const proxyNames = ["squid", "tinyproxy", "postern"];
+
 interface Case {
   readonly name: string;
   /** `ORIGIN` is the origin's address. */
@@ -183,13 +185,66 @@ const cases: readonly Case[] = [
   },
 ];
 
+const ok = (fields: string, line = "HTTP/1.1 200 OK") => `${line}\r\n${fields}Content-Length: 2\r\n\r\nok`;
+
+/** Responses of an origin, with the status that squid, tinyproxy and postern send; `closes` without one. */
+const responses: readonly (Omit<Case, "adds" | "request"> & { readonly response: string })[] = [
+  {
+    name: "a folded line in a response",
+    response: ok("X: one\r\n two\r\n"),
+    outcomes: ["passes", "passes", "passes"],
+  },
+  {
+    name: "a space before a colon in a response",
+    response: ok("X : one\r\n"),
+    outcomes: ["passes", "passes", "passes"],
+  },
+  { name: "a response of 100 KB", response: ok(long(50_000).repeat(2)), outcomes: [502, "passes", "passes"] },
+  { name: "a response of 300 KB", response: ok(long(50_000).repeat(6)), outcomes: [502, "passes", 502] },
+  {
+    name: "HTTP/1.2 in a response",
+    response: ok("", "HTTP/1.2 200 OK"),
+    outcomes: ["passes", "passes", "passes"],
+  },
+  { name: "no reason", response: ok("", "HTTP/1.1 200"), outcomes: ["passes", "passes", "passes"] },
+  {
+    name: "`Content-Length: 2` twice",
+    response: ok("Content-Length: 2\r\n"),
+    outcomes: ["passes", "passes", "passes"],
+  },
+  {
+    name: "`Content-Length: 3` and `2`",
+    response: ok("Content-Length: 3\r\n"),
+    outcomes: [502, "passes", 502],
+  },
+  {
+    name: "a length and chunks in a response",
+    response:
+      "HTTP/1.1 200 OK\r\nContent-Length: 2\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nok\r\n0\r\n\r\n",
+    outcomes: ["passes", "passes", 502],
+  },
+  {
+    name: "a response with LF",
+    response: "HTTP/1.1 200 OK\nContent-Length: 2\n\nok",
+    outcomes: ["passes", "passes", 502],
+  },
+  { name: "NUL in a response", response: ok("X: a\0b\r\n"), outcomes: [502, "passes", 502] },
+  {
+    name: "a control character in a response",
+    response: ok("X: a\x01b\r\n"),
+    outcomes: ["passes", "passes", 502],
+  },
+  { name: "status 407 of an origin", response: ok("", "HTTP/1.1 407 No"), outcomes: [407, 407, 502] },
+  { name: "HTTP/0.9 in a response", response: "hello there", outcomes: ["passes", "closes", 502] },
+];
+
 const page = await Deno.readTextFile(new URL("../../docs/decisions/http.md", import.meta.url));
 
 Deno.test("docs/decisions/http.md has the requests that squid, tinyproxy and postern treat differently", () => {
   const rows = [...page.matchAll(/^\| (.+?) +\| (.+?) +\| (.+?) +\| (.+?) +\|$/gm)].map((match) =>
     match.slice(1)
   );
-  const shown = cases.map(({ name, outcomes }) => [name, ...outcomes.map(String)]);
+  const shown = [...cases, ...responses].map(({ name, outcomes }) => [name, ...outcomes.map(String)]);
   for (const row of shown) {
     assert.ok(rows.some((cells) => cells.join("|") === row.join("|")), `| ${row.join(" | ")} |`);
   }
@@ -230,7 +285,7 @@ peerTest(
         heads = [];
         const is = await outcomeOf(proxy, request.replaceAll("ORIGIN", origin.address));
         if (is !== outcomes[index]) {
-          wrong.push(`${name}: ${["squid", "tinyproxy", "postern"][index]} ${is}, not ${outcomes[index]}`);
+          wrong.push(`${name}: ${proxyNames[index]} ${is}, not ${outcomes[index]}`);
         }
       }
       if (outcomes[2] !== "passes" || request.startsWith("CONNECT")) continue;
@@ -244,6 +299,32 @@ peerTest(
   },
 );
 
+peerTest(
+  "postern forwards what squid forwards unless it is ambiguous",
+  ["squid", "tinyproxy"],
+  async (paths) => {
+    await using home = await Household.open();
+    await home.configure("default: direct\n");
+    await using origin = new TargetServer(async (client) => {
+      const head = await client.takeUntil("\r\n\r\n");
+      await client.send(responses[Number(/^GET \/(\d+)/.exec(head)?.[1])]?.response ?? "");
+      // The proxy may close without reading everything.
+      client.end().catch(() => {});
+    });
+    await using squid = await startSquid(paths.squid, home.directory);
+    await using tinyproxy = await startTinyproxy(paths.tinyproxy, home.directory);
+    await using instance = await home.instance();
+    const wrong: string[] = [];
+    for (const [number, { name, outcomes }] of responses.entries()) {
+      for (const [index, proxy] of [squid.address, tinyproxy.address, await instance.address()].entries()) {
+        const is = await outcomeOf(proxy, get("", `GET http://${origin.address}/${number} HTTP/1.1`));
+        if (is !== outcomes[index]) wrong.push(`${name}: ${proxyNames[index]} ${is}, not ${outcomes[index]}`);
+      }
+    }
+    assert.deepEqual(wrong, []);
+  },
+);
+
 /** Sends a request and reads the head of the final response. */
 async function outcomeOf(proxy: string, request: string): Promise<Outcome> {
   using client = await RawClient.connect(proxy);
@@ -254,7 +335,7 @@ async function outcomeOf(proxy: string, request: string): Promise<Outcome> {
     if (!some) break;
     answer += new TextDecoder("latin1").decode(some);
   }
-  const status = Number(/^HTTP\/1\.[01] (\d+)/.exec(answer)?.[1]);
+  const status = Number(/^HTTP\/\d\.\d (\d+)/.exec(answer)?.[1]);
   if (!(status >= 100)) return "closes";
   return status < 300 ? "passes" : status;
 }
