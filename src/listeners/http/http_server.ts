@@ -4,7 +4,6 @@ import {
   encodeChunk,
   encodeLastChunk,
   encodeResponseHead,
-  headDecoders,
   Http1Problem,
   isPersistent,
   mostHead,
@@ -14,7 +13,7 @@ import {
 import { answerBytes, answerHead, serverWide } from "./http_answer.ts";
 import { readBody } from "../../http/mod.ts";
 import { type HeadLimits, headLimits, type Unheard } from "../listener.ts";
-import { headRoom } from "./head_room.ts";
+import { requestHead } from "./head_room.ts";
 import { lastWords } from "./last_words.ts";
 import { isAskedAgain } from "./next_request.ts";
 import {
@@ -126,10 +125,10 @@ class PageServer {
   async nextHead(): Promise<RequestHead | undefined> {
     const { unheard } = this.#options;
     unheard?.add(this.#conn);
-    using head = headRoom.share(headDecoders.request(this.#head), 503);
+    using head = requestHead(this.#head);
     try {
       if (this.#messages.pending.length === 0 && !await this.#isAskedAgain()) return undefined;
-      return await this.#within(this.#arrive, "the request", () => this.#messages.read(head.decode));
+      return await this.#within(this.#arrive, "the request", () => this.#messages.read(head.decode, head));
     } catch (error) {
       if (!(error instanceof Http1Problem)) throw error;
       head[Symbol.dispose]();
