@@ -52,11 +52,7 @@ export const peers = {
   gpg: { program: "gpg", debian: "gnupg" },
   groff: { program: "groff", debian: "groff-base" },
   grpctalk: { program: "grpctalk", go: { module: "konnectivity", path: "./grpctalk" } },
-  gsettings: {
-    program: "gsettings",
-    debian: ["libglib2.0-bin", "gsettings-desktop-schemas"],
-    isOptional: true,
-  },
+  gsettings: { program: "gsettings", debian: ["libglib2.0-bin", "gsettings-desktop-schemas"] },
   h2spec: {
     program: "h2spec",
     go: { module: "h2spec", path: "github.com/summerwind/h2spec/cmd/h2spec" },
