@@ -4,8 +4,8 @@ export interface Peer {
    * The program's name; searched in the peers' directory, then in PATH and Debian's directories for daemons.
    */
   readonly program: string;
-  /** The Debian package with the program. */
-  readonly debian?: string;
+  /** The Debian package with the program; a list if the program needs another one. */
+  readonly debian?: string | readonly string[];
   /** Debian's directory with a subdirectory for each installed version; the highest is used. */
   readonly versions?: string;
   /** A file written before the Debian package is installed, such as one that keeps a service from starting. */
@@ -67,12 +67,14 @@ export const peers = {
   gpg: { program: "gpg", debian: "gnupg" },
   groff: { program: "groff", debian: "groff-base" },
   grpctalk: { program: "grpctalk", go: { module: "konnectivity", path: "./grpctalk" } },
+  gsettings: { program: "gsettings", debian: ["libglib2.0-bin", "gsettings-desktop-schemas"] },
   h2spec: {
     program: "h2spec",
     go: { module: "h2spec", path: "github.com/summerwind/h2spec/cmd/h2spec" },
   },
   ip: { program: "ip", debian: "iproute2" },
   java: { program: "java", debian: "default-jre-headless", isOptional: true },
+  javac: { program: "javac", debian: "default-jdk-headless", isOptional: true },
   keycloak: {
     program: "keycloak/bin/kc.sh",
     maven: {
@@ -107,6 +109,7 @@ export const peers = {
     go: { module: "konnectivity", path: "sigs.k8s.io/apiserver-network-proxy/cmd/test-server" },
   },
   konnload: { program: "konnload", go: { module: "konnectivity", path: "./konnload" } },
+  kreadconfig5: { program: "kreadconfig5", debian: "libkf5config-bin", isOptional: true },
   kubectl: { program: "kubectl", go: "own" },
   kubelogin: { program: "kubelogin", go: "own" },
   kubernetes: { program: "kubernetes", go: "own" },
@@ -153,6 +156,7 @@ export const peers = {
   umoci: { program: "umoci", debian: "umoci" },
   versitygw: { program: "versitygw", go: "own" },
   wget: { program: "wget", debian: "wget", isOptional: true },
+  wine: { program: "wine", debian: "wine", isOptional: true },
   zsh: { program: "zsh", debian: "zsh" },
 } as const satisfies Readonly<Record<string, Peer>>;
 

@@ -134,7 +134,7 @@ export function changesBetween(before: Plan, after: Plan): string[] {
 
 const limitNames = [
   ...["connections", "associations", "udpIdle"] as const,
-  ...["handshake", "dial", "drain", "halfCloseLinger"] as const,
+  ...["handshake", "dial", "drain", "halfCloseLinger", "head"] as const,
 ];
 
 /** Describes the differences between rules, one line each; a catalogue has too many to list all. */

@@ -34,6 +34,7 @@ import sshConfig from "../instance/ssh_config.ts";
 import status from "../instance/status.ts";
 import stop from "../instance/stop.ts";
 import { kubelogin, ocWebLogin, switchCluster } from "../clusters/switch_cluster.ts";
+import systemProxy from "../machine/system_proxy.ts";
 import test from "../clusters/test.ts";
 import top from "../instance/top.ts";
 import update from "../clusters/update.ts";
@@ -62,7 +63,7 @@ export const commandGroups: readonly CommandGroup[] = [
   {
     title: "Instances",
     isBrief: true,
-    commands: [connections, reload, stop, logs, pac, nc, sshConfig, dns, hosts],
+    commands: [connections, reload, stop, logs, pac, nc, sshConfig, dns, hosts, systemProxy],
   },
   {
     title: "Clusters",
