@@ -130,6 +130,7 @@ export const clusterVerbs = [
 export const writingOptions: Readonly<Record<string, readonly string[]>> = {
   proxy: ["--listen-unix", "--ready-file", "--log-file"],
   config: [optionNames.config],
+  setup: [optionNames.config],
   kubeconfig: ["--file"],
   "emergency-credentials": ["--file"],
   konnectivity: ["--uds-name", "--proxy-uds"],

@@ -39,6 +39,8 @@ const loadedLater = [
   "src/runtime/tls/tls_server.ts",
   "src/runtime/tls/trusted_certificates.ts",
   "src/service/mod.ts",
+  "src/setup/insert_proposal.ts",
+  "src/setup/mod.ts",
   "src/signin/mod.ts",
   "src/signin/oauth_library.ts",
   "src/ssh/keys/ssh_identities.ts",

@@ -1,0 +1,187 @@
+// Imports the YAML library by name; loaded when a configuration changes.
+import {
+  type Document,
+  isMap,
+  isPair,
+  isScalar,
+  isSeq,
+  type Pair,
+  parseDocument,
+  type YAMLMap,
+  type YAMLSeq,
+} from "yaml";
+import { PosternError } from "../words/mod.ts";
+import {
+  type Proposal,
+  type ProposedCatalogue,
+  type ProposedRoute,
+  type ProposedTransport,
+  scalar,
+  scalars,
+} from "./proposal.ts";
+
+/** The beginning of a new configuration. */
+const heading = `# yaml-language-server: $schema=./postern.schema.json
+# The configuration of postern. Save the file and postern applies it.
+# Check it: postern config check. Show the route of a target: postern explain HOST:PORT.
+`;
+
+/** An entry of a section, after the comment with its reason. */
+interface Entry {
+  readonly reason: string;
+  /** The entry on one line, without the dash of a list. */
+  readonly text: string;
+  readonly isComment?: boolean | undefined;
+}
+
+type Section = "listen" | "transports" | "routes" | "default" | "catalogues";
+
+/** Adds a proposal to the text of a configuration; the existing lines stay as they are. */
+export function withProposal(text: string, proposal: Proposal): string {
+  const line = text.includes("\r\n") ? "\r\n" : "\n";
+  let result = text.trim() === "" ? heading : text;
+  const add = (section: Section, entries: readonly Entry[]) => {
+    if (entries.length > 0) result = inserted(result, section, entries, line);
+  };
+  const { listen, transports, routes, fallback, catalogues } = proposal;
+  if (listen) add("listen", [{ reason: listen.reason, text: `mixed: ${scalar(listen.address)}` }]);
+  add("transports", transports.map(transportEntry));
+  add("routes", routes.map(routeEntry));
+  if (fallback) add("default", [{ reason: fallback.reason, text: scalar(fallback.name) }]);
+  add("catalogues", catalogues.map(catalogueEntry));
+  return result;
+}
+
+function transportEntry({ name, kind, settings, via, reason }: ProposedTransport): Entry {
+  const path = via === undefined ? "" : `, via: ${scalar(via)}`;
+  return { reason, text: `${scalar(name)}: { ${kind}: ${settings}${path} }` };
+}
+
+function routeEntry({ to, via, reason, isGuess }: ProposedRoute): Entry {
+  return { reason, text: `{ to: ${scalars(to)}, via: ${scalar(via)} }`, isComment: isGuess };
+}
+
+function catalogueEntry({ url, name, more, via, reason }: ProposedCatalogue): Entry {
+  const named = name === "main" ? "" : `, name: ${scalar(name)}`;
+  const path = via === undefined ? "" : `, via: ${scalar(via)}`;
+  return { reason, text: `{ lieutenant: ${scalar(url.href)}${named}${more}${path} }` };
+}
+
+/** Inserts entries at the end of a section, or a new section at the end of the text. */
+function inserted(text: string, section: Section, entries: readonly Entry[], line: string): string {
+  const document = parseDocument(text, { uniqueKeys: false });
+  const pair = pairOf(document, section);
+  const value = pair?.value;
+  const isList = section === "routes" || section === "catalogues";
+  const linesAt = (indent: string) =>
+    entries.flatMap(({ reason, text, isComment }) => [
+      `${indent}# ${commentText(reason)}`,
+      `${indent}${isComment ? "# " : ""}${isList ? "- " : ""}${text}`,
+    ]).map((one) => `${one}${line}`).join("");
+  if (!pair) {
+    if (document.contents !== null && !(isMap(document.contents) && !document.contents.flow)) {
+      throw cannotAdd(section, "the configuration is not written as lines of keys and values");
+    }
+    const before = endingIn(line, text);
+    if (entries.every(({ isComment }) => isComment)) {
+      return `${before}${line}# ${section}:${line}${linesAt("").replace(/^# - /gm, "#   - ")}`;
+    }
+    if (section === "default") {
+      const [{ reason, text: value } = { reason: "", text: "" }] = entries;
+      return `${before}${line}# ${commentText(reason)}${line}default: ${value}${line}`;
+    }
+    return `${before}${line}${section}:${line}${linesAt("  ")}`;
+  }
+  if (section === "default") throw cannotAdd(section, "it is set already");
+  if (
+    value === null || value === undefined || isScalar(value) && (value.value === null || value.value === "")
+  ) {
+    return insertedAt(text, lineEnd(text, offsetAfter(pair.key)), linesAt("  "), line);
+  }
+  if (!(isList ? isSeq(value) : isMap(value))) throw cannotAdd(section, "its value is not a plain section");
+  const collection = value as YAMLMap | YAMLSeq;
+  const [start = 0, end = 0] = collection.range ?? [];
+  if (!collection.flow) {
+    const first = isSeq(collection) ? collection.items[0] : (collection.items[0] as Pair | undefined)?.key;
+    const at = lineStart(text, startOf(first) ?? start);
+    const indent = /^[ ]*/.exec(text.slice(at))?.[0] ?? "";
+    return insertedAt(text, lineEnd(text, lastOffset(collection)), linesAt(indent), line);
+  }
+  if (collection.items.length === 0 && entries.every(({ isComment }) => isComment)) {
+    return insertedAt(text, lineEnd(text, end), linesAt(""), line);
+  }
+  if (collection.items.length === 0) {
+    // An empty flow collection has nothing to keep but comments after it.
+    if (/[#\n]/.test(text.slice(start, end))) throw cannotAdd(section, "its brackets contain a comment");
+    const rest = text.slice(end);
+    const before = text.slice(0, start).replace(/ +$/, "");
+    return insertedAt(before + rest, lineEnd(before + rest, before.length), linesAt("  "), line);
+  }
+  // A flow collection: the entries go before its last bracket, each on its own line.
+  const close = end - 1;
+  const last = lastOffset(collection.items.at(-1));
+  const between = text.slice(last, close);
+  if (between.includes("#")) throw cannotAdd(section, "a comment precedes its last bracket");
+  const comma = between.includes(",") ? "" : ",";
+  const lines = entries.filter(({ isComment }) => !isComment).flatMap(({ reason, text }) => [
+    `    # ${commentText(reason)}`,
+    `    ${text},`,
+  ]);
+  return `${text.slice(0, last)}${comma}${between.trimEnd()}${line}${lines.join(line)}${line}  ${
+    text.slice(close)
+  }`;
+}
+
+function pairOf(document: Document, section: Section): Pair<unknown, unknown> | undefined {
+  if (!isMap(document.contents)) return undefined;
+  return document.contents.items.find(({ key }) => isScalar(key) && key.value === section);
+}
+
+/** Where the content of a node ends, without comments after it. */
+function lastOffset(node: unknown): number {
+  if (isPair(node)) return Math.max(offsetAfter(node.key), node.value ? lastOffset(node.value) : 0);
+  return (isMap(node) || isSeq(node)) && !node.flow ? lastOffset(node.items.at(-1)) : offsetAfter(node);
+}
+
+function offsetAfter(node: unknown): number {
+  return rangeOf(node)?.[1] ?? 0;
+}
+
+function startOf(node: unknown): number | undefined {
+  return rangeOf(node)?.[0];
+}
+
+function rangeOf(node: unknown): readonly number[] | undefined {
+  const { range } = (node ?? {}) as { readonly range?: readonly number[] | null };
+  return range ?? undefined;
+}
+
+function lineStart(text: string, at: number): number {
+  return text.lastIndexOf("\n", at - 1) + 1;
+}
+
+/** The offset after the line of a position; a position after a line break belongs to the line before it. */
+function lineEnd(text: string, at: number): number {
+  if (at > 0 && text[at - 1] === "\n") return at;
+  const end = text.indexOf("\n", at);
+  return end < 0 ? text.length : end + 1;
+}
+
+function insertedAt(text: string, at: number, lines: string, line: string): string {
+  return `${endingIn(line, text.slice(0, at))}${lines}${text.slice(at)}`;
+}
+
+function endingIn(line: string, text: string): string {
+  return text === "" || text.endsWith("\n") ? text : `${text}${line}`;
+}
+
+/** A reason on one line: names from files may contain anything. */
+function commentText(reason: string): string {
+  return reason.replace(/[\p{C}\p{Zl}\p{Zp}]+/gu, " ").slice(0, 300);
+}
+
+function cannotAdd(section: Section, why: string): PosternError {
+  return new PosternError("config", `Cannot add to the section "${section}": ${why}`, {
+    hint: `add the lines yourself: postern setup --config NEW.yaml --yes writes them to a new file`,
+  });
+}

@@ -1,0 +1,195 @@
+import { isMapping, parseDocument, sameSettings } from "../config/mod.ts";
+import { loadKubernetes } from "../kube/mod.ts";
+import { PosternError, targetOf } from "../words/mod.ts";
+import { directoryOf, type World } from "../world/mod.ts";
+import {
+  configPath,
+  type ConfigReport,
+  configSchema,
+  demandLoaded,
+  isAmong,
+  listenAddresses,
+  type LoadedConfig,
+  readConfig,
+} from "../plan/mod.ts";
+import { lookAround } from "./look_around.ts";
+import type { Existing, Proposal } from "./proposal.ts";
+import { isEmpty, propose } from "./propose.ts";
+import { serverKey } from "./propose_clusters.ts";
+import { type Check, tryProposal } from "./try_proposal.ts";
+
+export interface SetupOptions {
+  /** The configuration (default: from the environment or the platform). */
+  readonly config?: string | undefined;
+  /** Whether a user at the terminal answers questions. */
+  readonly asks: boolean;
+  /** The timeout of each check, in ms. */
+  readonly limit: number;
+  /** Gets the number of lines to check before the first result. */
+  readonly begin: (count: number) => Promise<void>;
+  readonly told: (check: Check) => Promise<void>;
+  readonly signal: AbortSignal;
+}
+
+/** The changes of a configuration, and why. */
+export interface SetupPlan {
+  readonly path: string;
+  readonly isNew: boolean;
+  /** The text of the configuration before and after; equal if there is nothing to add. */
+  readonly before: string;
+  readonly after: string;
+  readonly proposal: Proposal;
+  /** What postern found and does not propose. */
+  readonly notes: readonly string[];
+  readonly checks: readonly Check[];
+}
+
+/** The maximum size of a configuration in bytes. */
+const mostBytes = 2_000_000;
+
+/** Looks around, proposes what is missing from the configuration, and tries every line. Writes nothing. */
+export async function planSetup(
+  world: World,
+  { config, asks, limit, begin, told, signal }: SetupOptions,
+): Promise<SetupPlan> {
+  const path = configPath(world, config);
+  const text = await world.files.readTextIfThere(path, { limit: mostBytes });
+  const before = text ?? "";
+  const read = (more: { readonly withoutCatalogues: boolean }) =>
+    readConfig(world, { config: path, ...more, ...(text === undefined && { text: "" }) });
+  const own = demandLoaded(await read({ withoutCatalogues: true }));
+  const { rules } = demandLoaded(await read({ withoutCatalogues: false }));
+  const { value } = await parseDocument(before, { name: path });
+  const shown = shortened(world);
+  const isOwn = (url: URL) => isAmong(targetOf(url), listenAddresses(own.settings));
+  const found = await lookAround(world, { sshConfig: own.settings.ssh?.config, isOwn, shown, signal });
+  const existing = await existingOf(world, { own, rules, value });
+  const whole = propose(found, { existing, isOwn, directory: directoryOf(path), shown });
+  const { withProposal } = await import("./insert_proposal.ts");
+  const checks: Check[] = [];
+  const nothing = { path, isNew: text === undefined, before, after: before, notes: whole.notes, checks };
+  if (isEmpty(whole)) return { ...nothing, proposal: whole };
+  await begin(whole.transports.length + whole.catalogues.length);
+  const proposal = await tryProposal(world, whole, {
+    textOf: (proposal) => withProposal(before, proposal),
+    path,
+    asks,
+    limit,
+    signal,
+    told: async (check) => {
+      checks.push(check);
+      await told(check);
+    },
+  });
+  if (isEmpty(proposal)) return { ...nothing, proposal };
+  const after = withProposal(before, proposal);
+  const report = await readConfig(world, { text: after, config: path });
+  demandLoaded(report);
+  demandKept(value, report);
+  return { ...nothing, after, proposal };
+}
+
+/** Writes the files of a plan; returns their paths. Fails if the configuration has changed meanwhile. */
+export async function applySetup(world: World, plan: SetupPlan): Promise<readonly string[]> {
+  const { files } = world;
+  const { path, isNew, before, after, proposal } = plan;
+  const directory = directoryOf(path);
+  if (await files.readTextIfThere(path, { limit: mostBytes }) !== (isNew ? undefined : before)) {
+    throw new PosternError("config", `Cannot write "${path}": the file has changed since postern read it`, {
+      hint: "run postern setup again",
+    });
+  }
+  if (!await files.info(directory)) await files.privateDirectory(directory);
+  const written: string[] = [];
+  for (const { path, text } of proposal.secrets) {
+    if (await files.info(path)) {
+      throw new PosternError("config", `Cannot write "${path}": the file exists`, {
+        hint: "move the file away, then run postern setup again",
+      });
+    }
+    await files.replace(path, text);
+    written.push(path);
+  }
+  // A symbolic link stays: many people keep their configuration in a repository.
+  const real = isNew ? path : await files.real(path);
+  const mode = (await files.info(real))?.mode;
+  await files.replace(real, after, mode === undefined ? {} : { mode: mode & 0o777 });
+  written.push(path);
+  const schema = `${directory}/postern.schema.json`;
+  if (isNew && !await files.info(schema)) {
+    await files.replace(schema, `${JSON.stringify(await configSchema(), null, 2)}\n`, { mode: 0o644 });
+    written.push(schema);
+  }
+  return written;
+}
+
+/** Replaces the user's home by a tilde. */
+function shortened({ places }: World): (text: string) => string {
+  const home = places.home.replace(/[/\\]$/, "");
+  return (text) => home === "" ? text : text.replaceAll(`${home}/`, "~/");
+}
+
+interface Known {
+  /** The configuration without catalogues. */
+  readonly own: LoadedConfig;
+  /** The rules of the configuration and of its catalogues. */
+  readonly rules: Existing["rules"];
+  readonly value: unknown;
+}
+
+async function existingOf({ files }: World, { own, rules, value }: Known): Promise<Existing> {
+  const { transports, catalogues = [] } = own.settings;
+  const servers = new Map<string, string>();
+  const { readKubeConfig } = await loadKubernetes();
+  for (const [name, { kind, settings }] of Object.entries(transports)) {
+    if (kind !== "kubernetes" || !isMapping(settings) || !Array.isArray(settings["kubeconfigs"])) continue;
+    // A transport whose kubeconfig is missing reaches no cluster; `postern config check` reports it.
+    const config = await readKubeConfig(files, settings["kubeconfigs"]).catch(() => undefined);
+    if (!config) continue;
+    const { context = config.currentContext, contexts } = settings;
+    const names = contexts === "all" ? config.contextNames : Array.isArray(contexts) ? contexts : [context];
+    for (const one of names) {
+      try {
+        if (typeof one === "string") servers.set(serverKey(config.context(one).cluster.server), name);
+      } catch {
+        // The same for a context that does not exist.
+      }
+    }
+  }
+  const keys = isMapping(value) ? value : {};
+  return {
+    transports,
+    rules,
+    catalogues: catalogues.map(({ lieutenant }) => lieutenant.href),
+    hasDefault: Object.hasOwn(keys, "default"),
+    hasListen: Object.hasOwn(keys, "listen"),
+    servers,
+  };
+}
+
+/** Throws if the new text changes or drops a value of the old one. */
+function demandKept(before: unknown, { path, value: after }: ConfigReport): void {
+  for (const [key, value] of Object.entries(isMapping(before) ? before : {})) {
+    if (!isKept(value, isMapping(after) ? after[key] : undefined)) {
+      throw new PosternError(
+        "internal",
+        `Cannot add to "${path}": the change would affect the section "${key}"`,
+        {
+          hint: "write the proposal to another file: postern setup --config NEW.yaml",
+        },
+      );
+    }
+  }
+}
+
+function isKept(before: unknown, after: unknown): boolean {
+  if (before === null) return true;
+  if (Array.isArray(before)) {
+    return Array.isArray(after) && sameSettings(before, after.slice(0, before.length));
+  }
+  if (isMapping(before)) {
+    return isMapping(after) &&
+      Object.entries(before).every(([key, value]) => sameSettings(value, after[key]));
+  }
+  return before === after;
+}

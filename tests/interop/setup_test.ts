@@ -1,0 +1,132 @@
+import assert from "node:assert/strict";
+import { KubeCluster } from "../support/kube_cluster.ts";
+import { NamedServer } from "../support/kube_instance.ts";
+import { pod, service } from "../support/kube_objects.ts";
+import { runPeer } from "../support/peer_program.ts";
+import { peerTest } from "../support/peers.ts";
+import { startTinyproxy } from "../support/real_proxies.ts";
+import { openSshHousehold, sshHostLines } from "../support/ssh_household.ts";
+import { SshLab, sshPeers } from "../support/sshd.ts";
+
+const account = { user: "me", password: "s3cretWord" };
+
+peerTest(
+  "postern setup configures ssh hosts, clusters and a proxy from an empty home, within a minute",
+  [...sshPeers, "curl", "kubernetes", "tinyproxy"],
+  async (paths, t) => {
+    await using lab = await SshLab.create(paths);
+    const bastion = await lab.start("bastion");
+    const stranger = await lab.start("stranger");
+    const known = await Deno.readTextFile(lab.knownHosts);
+    // The host key of the second server is not known, and its configuration would accept any new key.
+    await Deno.writeTextFile(lab.knownHosts, known.split("\n").slice(0, 1).join("\n") + "\n");
+    await using cluster = await KubeCluster.start(paths.kubernetes);
+    await using web = new NamedServer("from a pod");
+    await cluster.apply(
+      pod({ name: "web", labels: { app: "web" }, targets: { 80: web.address } }),
+      service({ name: "web", selector: { app: "web" }, ports: [{ port: 80 }] }),
+    );
+    await cluster.untilReady("default", "web");
+    await using proxy = await startTinyproxy(paths.tinyproxy, lab.directory, account);
+    await using hidden = Deno.serve(
+      { hostname: "127.0.77.5", port: 0, onListen: () => {} },
+      () => new Response("from behind ssh"),
+    );
+    await using home = await openSshHousehold(lab, {
+      ssh: [
+        ...sshHostLines("bastion", bastion),
+        ...sshHostLines("stranger-gw", stranger, "StrictHostKeyChecking accept-new"),
+        "Host db",
+        "  HostName 127.0.77.5",
+        `  Port ${hidden.addr.port}`,
+        "  ProxyJump bastion",
+      ],
+      postern: [],
+    });
+    const configFile = `${home.places.config}/config.yaml`;
+    const before = await Deno.readTextFile(configFile);
+    await Deno.mkdir(`${home.directory}/.kube`);
+    const lost = cluster.kubeconfig({ context: "lost", cluster: { server: "https://127.0.0.1:1" } });
+    const expired = cluster.kubeconfig({
+      context: "expired",
+      token: "expired",
+      cluster: { server: `https://localhost:${cluster.address.split(":")[1]}` },
+    });
+    const kubeconfig = merged([cluster.kubeconfig({ context: "lab" }), lost, expired]);
+    await Deno.writeTextFile(`${home.directory}/.kube/config`, kubeconfig);
+    const env = {
+      http_proxy: `http://${account.user}:${encodeURIComponent(account.password)}@${proxy.address}`,
+    };
+
+    await t.step("without a terminal it prints the diff and writes nothing", async () => {
+      const { code, stdout, stderr } = await home.run(["setup", "--timeout", "10s"], { env });
+      assert.equal(code, 0, stderr);
+      assert.match(stderr, /nothing is written: to write it, add --yes/);
+      assert.match(stdout, /^\+ {2}bastion: \{ ssh: bastion \}$/m);
+      assert.equal(await Deno.readTextFile(configFile), before);
+    });
+
+    const begun = performance.now();
+    const written = await home.run(["setup", "--yes", "--timeout", "10s"], { env });
+    await t.step("it tries every line and names those that do not work", () => {
+      const { code, stderr } = written;
+      assert.equal(code, 0, stderr);
+      assert.match(stderr, /^ok +ssh bastion: signed in to bastion$/m);
+      assert.match(stderr, /^ok +kubernetes lab: 127\.0\.0\.1:[0-9]+ answers: Kubernetes v/m);
+      assert.match(stderr, /^ok +proxy proxy: 127\.0\.0\.1:[0-9]+ answers$/m);
+      assert.match(stderr, /^ok +route 127\.0\.77\.5: 127\.0\.77\.5:[0-9]+ answers through bastion$/m);
+      assert.match(
+        stderr,
+        /^failed +ssh stranger-gw: .*its host key is not known yet\n +.*ssh stranger-gw$/m,
+      );
+      assert.match(stderr, /^failed +kubernetes lost: .*refused/m);
+      assert.match(stderr, /^failed +kubernetes expired: .*401/m);
+    });
+    const instance = await home.instance();
+    const through = `socks5h://${await instance.address()}`;
+    const fetched = async (url: string) =>
+      (await runPeer(paths.curl, ["--silent", "--max-time", "30", "--proxy", through, url])).stdout;
+    await t.step("curl then reaches a pod, a host behind ssh, and explain shows the proxy", async () => {
+      assert.equal(await fetched("http://web.default.svc.lab/"), "from a pod");
+      assert.equal(await fetched("http://web.default.svc/"), "");
+      assert.equal(await fetched(`http://127.0.77.5:${hidden.addr.port}/`), "from behind ssh");
+      const { stdout } = await home.run(["explain", "--dial", "nothing.invalid:80"]);
+      assert.match(stdout, /^nothing\.invalid:80 goes to proxy\n[^]*reached the proxy "proxy"/);
+    });
+    const seconds = (performance.now() - begun) / 1000;
+    await t.step("all of it takes less than a minute", () => {
+      console.log(`from postern setup to four answers: ${seconds.toFixed(1)} s`);
+      assert.ok(seconds < 60, `${seconds} s`);
+    });
+
+    await t.step("the old lines stay, and no secret is printed or in the configuration", async () => {
+      const after = await Deno.readTextFile(configFile);
+      assert.ok(after.startsWith(before), after);
+      for (const text of [after, written.stdout, written.stderr]) {
+        assert.doesNotMatch(text, /s3cret|token-of/);
+        assert.doesNotMatch(text, /stranger-gw: \{|lost: \{|expired: \{/);
+      }
+      const password = `${home.places.config}/proxy.password`;
+      assert.equal(await Deno.readTextFile(password), `${account.password}\n`);
+      assert.equal(((await Deno.stat(password)).mode ?? 0) & 0o777, 0o600);
+      assert.doesNotMatch(await Deno.readTextFile(lab.knownHosts), new RegExp(`:${stranger.port} `));
+    });
+
+    await t.step("a second run proposes nothing", async () => {
+      const after = await Deno.readTextFile(configFile);
+      const { code, stdout, stderr } = await home.run(["setup", "--yes", "--timeout", "10s"], { env });
+      assert.deepEqual([code, stdout], [0, ""], stderr);
+      assert.match(stderr, /nothing to add to ".*": 3 lines left out, because the check failed\n$/);
+      assert.equal(await Deno.readTextFile(configFile), after);
+    });
+  },
+);
+
+/** Merges kubeconfigs with one context each. */
+function merged(texts: readonly string[]): string {
+  const [first, ...more] = texts.map((text) => JSON.parse(text));
+  for (const list of ["clusters", "contexts", "users"]) {
+    for (const other of more) first[list].push(...other[list]);
+  }
+  return JSON.stringify(first, null, 2);
+}
