@@ -117,19 +117,29 @@ function inserted(text: string, section: Section, entries: readonly Entry[], lin
     const before = text.slice(0, start).replace(/ +$/, "");
     return insertedAt(before + rest, lineEnd(before + rest, before.length), linesAt("  "), line);
   }
-  // A flow collection: the entries go before its last bracket, each on its own line.
-  const close = end - 1;
-  const last = lastOffset(collection.items.at(-1));
+  return insertedInBrackets(text, { last: lastOffset(collection.items.at(-1)), close: end - 1, section }, {
+    lines: entries.filter(({ isComment }) => !isComment).flatMap(({ reason, text }) => [
+      `# ${commentText(reason)}`,
+      `${text},`,
+    ]),
+    line,
+  });
+}
+
+/** Inserts entries before the last bracket of a flow collection, each on its own line. */
+function insertedInBrackets(
+  text: string,
+  { last, close, section }: { readonly last: number; readonly close: number; readonly section: Section },
+  { lines, line }: { readonly lines: readonly string[]; readonly line: string },
+): string {
   const between = text.slice(last, close);
   if (between.includes("#")) throw cannotAdd(section, "a comment precedes its last bracket");
-  const comma = between.includes(",") ? "" : ",";
-  const lines = entries.filter(({ isComment }) => !isComment).flatMap(({ reason, text }) => [
-    `    # ${commentText(reason)}`,
-    `    ${text},`,
-  ]);
-  return `${text.slice(0, last)}${comma}${between.trimEnd()}${line}${lines.join(line)}${line}  ${
-    text.slice(close)
-  }`;
+  if (lines.length === 0) return text;
+  const before = `${text.slice(0, last)}${between.includes(",") ? "" : ","}${between.trimEnd()}`;
+  const start = lineStart(text, close);
+  // A bracket alone on its line stays as it is.
+  const bracket = text.slice(start, close).trim() === "" ? text.slice(start) : `  ${text.slice(close)}`;
+  return `${before}${line}${lines.map((one) => `    ${one}${line}`).join("")}${bracket}`;
 }
 
 function pairOf(document: Document, section: Section): Pair<unknown, unknown> | undefined {

@@ -57,7 +57,7 @@ export function proposeClusters(
       continue;
     }
     const label = labels.free(used.name);
-    const name = names.free(label);
+    const name = names.free(shortLabel(used.name));
     const others = all.filter((one) => one !== used).map(({ name }) => name);
     const server = targetOf(used.server);
     transports.push({
