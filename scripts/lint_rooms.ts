@@ -59,7 +59,7 @@ export const rooms: Readonly<Record<string, readonly string[]>> = {
   roles: parts,
   service: parts,
   doctor: parts,
-  setup: parts,
+  setup: [...parts, "service"],
   programs,
   demo: [...cli, "runtime"],
   cli: [...cli, "demo", "permissions"],

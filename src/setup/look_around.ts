@@ -12,6 +12,8 @@ export interface LookOptions {
   /** The ssh configuration that postern's configuration names. */
   readonly sshConfig?: string | undefined;
   readonly isOwn: (url: URL) => boolean;
+  /** Whether postern listens on its usual port. */
+  readonly isUsualPort: boolean;
   /** Shortens a path for people. */
   readonly shown: (text: string) => string;
   readonly signal: AbortSignal;
@@ -24,7 +26,7 @@ const mostBytes = 1024 * 1024;
 /** Looks for clusters, ssh hosts, proxies and catalogues on this machine. Connects to nothing. */
 export async function lookAround(world: World, options: LookOptions): Promise<Found> {
   const { process } = world;
-  const { sshConfig, shown, signal } = options;
+  const { sshConfig, isUsualPort, shown, signal } = options;
   const notes: string[] = [];
   const contexts = await foundContexts(world, options, notes);
   const ssh = await surveySsh(world, { config: sshConfig, signal });
@@ -36,7 +38,7 @@ export async function lookAround(world: World, options: LookOptions): Promise<Fo
     }
   }
   const catalogues = await foundCatalogues(world, notes, shown);
-  const listen = await otherAddress(world);
+  const listen = isUsualPort ? await otherAddress(world) : undefined;
   return { contexts, ssh, proxies, catalogues, ...(listen && { listen }), notes };
 }
 
@@ -72,7 +74,7 @@ async function foundContexts(
           found.push({
             name,
             // A service does not know the KUBECONFIG of this shell.
-            files: isUsual && !isNamed ? [] : present.length === 1 && file === home ? [file] : present,
+            files: isUsual && present.length === 1 && present[0] === home ? [] : present,
             place: at,
             isCurrent: isUsual && name === config.currentContext,
             server,
@@ -163,9 +165,12 @@ async function foundCatalogues(
   return found;
 }
 
+/** The usual port of the listener. */
+export const usualPort = 12000;
+
 /** Another port for the listener if a program other than postern uses the usual one. */
 async function otherAddress(world: World): Promise<Found["listen"]> {
-  const usual = 12000;
+  const usual = usualPort;
   for (let port = usual; port < usual + 20; port++) {
     try {
       await using _listening = world.network.listen({ host: "127.0.0.1", port });

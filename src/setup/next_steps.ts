@@ -1,6 +1,7 @@
 import { connectInstance } from "../instances/mod.ts";
 import { listenOf, loadConfig, type Settings } from "../plan/mod.ts";
 import { parsePattern } from "../routing/mod.ts";
+import { installedFiles } from "../service/mod.ts";
 import { formatTarget, isPosternError } from "../words/mod.ts";
 import type { World } from "../world/mod.ts";
 import type { SetupPlan } from "./setup.ts";
@@ -15,7 +16,7 @@ export async function nextSteps(
   const address = addressOf(settings);
   const steps: string[] = [];
   if (proposal.catalogues.length > 0) steps.push("fetch the clusters of the catalogue: postern update");
-  if (!await isRunning(world, signal)) {
+  if (!await isStarted(world, signal)) {
     steps.push(
       await hasServices(world)
         ? "start postern whenever a program needs it: postern service install"
@@ -41,7 +42,9 @@ function addressOf(settings: Settings): string | undefined {
   });
 }
 
-async function isRunning(world: World, signal: AbortSignal): Promise<boolean> {
+/** Whether an instance runs, or starts when a program connects. */
+async function isStarted(world: World, signal: AbortSignal): Promise<boolean> {
+  if (world.process.platform !== "windows" && (await installedFiles(world)).length > 0) return true;
   try {
     const client = await connectInstance(world, "default", { signal });
     await client.status({ signal });

@@ -63,6 +63,8 @@ export interface Existing {
   readonly rules: readonly Rule[];
   /** The URLs of its catalogues. */
   readonly catalogues: readonly string[];
+  /** The names of stored catalogues that postern uses as long as the configuration names none. */
+  readonly unnamed: readonly string[];
   readonly hasDefault: boolean;
   readonly hasListen: boolean;
   /** The transports of clusters, by the identity of their API server. */

@@ -48,6 +48,8 @@ export function propose(found: Found, { existing, isOwn, directory, shown }: Pro
       name === undefined || name === "direct" ? [] : [name]
     );
   };
+  const catalogues = proposedCatalogues(found.catalogues, existing);
+  const dropped = existing.unnamed.filter((one) => catalogues.every(({ name }) => name !== one));
   const routed = [...hosts.routes, ...clusters.routes].flatMap(({ to }) => to);
   return {
     ...(found.listen && !existing.hasListen && { listen: found.listen }),
@@ -68,7 +70,7 @@ export function propose(found: Found, { existing, isOwn, directory, shown }: Pro
       }),
     ],
     ...(proxy.fallback && { fallback: proxy.fallback }),
-    catalogues: proposedCatalogues(found.catalogues, existing),
+    catalogues,
     secrets: proxy.secrets,
     notes: [
       ...found.notes,
@@ -78,6 +80,13 @@ export function propose(found: Found, { existing, isOwn, directory, shown }: Pro
       ...hosts.notes,
       ...clusters.notes,
       ...proxy.notes,
+      ...(catalogues.length > 0 && dropped.length > 0
+        ? [
+          `from then on, postern uses the catalogue ${catalogues[0]?.name} instead of ${
+            dropped.join(", ")
+          }: run postern update`,
+        ]
+        : []),
     ],
   };
 }

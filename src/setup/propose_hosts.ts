@@ -6,6 +6,7 @@ import {
   namesText,
   type ProposedRoute,
   type ProposedTransport,
+  rulesOf,
   scalar,
   type TransportNames,
 } from "./proposal.ts";
@@ -229,7 +230,8 @@ function routesThrough(jump: Jump, { hosts, jumps, name: via }: Through): Propos
     const pattern = patternOf(text);
     if (pattern !== undefined) add({ to: [pattern], reason: `Host ${name} (${place})` });
   }
-  const single = jump.behind.filter(({ text }) => !/[*?]/.test(text));
+  const broad = rulesOf(routes);
+  const single = jump.behind.filter(({ text }) => !/[*?]/.test(text) && !isDecided(exactly(text), broad));
   // A domain with hosts that ssh reaches in another way is not behind this jump host.
   const elsewhere = [...hosts.values()].filter((host) =>
     jumps.of(host) !== jump.alias && !jumps.has(host.alias) && !host.alias.includes(exampleOf("*"))
@@ -249,7 +251,7 @@ function routesThrough(jump: Jump, { hosts, jumps, name: via }: Through): Propos
   }
   for (const { target, place } of jump.forwards) {
     const to = exactly(target.host);
-    if (routes.some((route) => route.to.includes(to))) continue;
+    if (isDecided(to, rulesOf(routes))) continue;
     add({ to: [to], reason: `LocalForward in ${place}`, example: target });
   }
   const domain = jump.host && groupOf(jump.host.hostName);

@@ -12,7 +12,7 @@ import {
   type LoadedConfig,
   readConfig,
 } from "../plan/mod.ts";
-import { lookAround } from "./look_around.ts";
+import { lookAround, usualPort } from "./look_around.ts";
 import type { Existing, Proposal } from "./proposal.ts";
 import { isEmpty, propose } from "./propose.ts";
 import { serverKey } from "./propose_clusters.ts";
@@ -58,12 +58,15 @@ export async function planSetup(
   const read = (more: { readonly withoutCatalogues: boolean }) =>
     readConfig(world, { config: path, ...more, ...(text === undefined && { text: "" }) });
   const own = demandLoaded(await read({ withoutCatalogues: true }));
-  const { rules } = demandLoaded(await read({ withoutCatalogues: false }));
+  const { rules, catalogues } = demandLoaded(await read({ withoutCatalogues: false }));
   const { value } = await parseDocument(before, { name: path });
   const shown = shortened(world);
-  const isOwn = (url: URL) => isAmong(targetOf(url), listenAddresses(own.settings));
-  const found = await lookAround(world, { sshConfig: own.settings.ssh?.config, isOwn, shown, signal });
-  const existing = await existingOf(world, { own, rules, value });
+  const listening = listenAddresses(own.settings);
+  const isOwn = (url: URL) => isAmong(targetOf(url), listening);
+  const isUsualPort = isAmong({ host: "127.0.0.1", port: usualPort }, listening);
+  const sshConfig = own.settings.ssh?.config;
+  const found = await lookAround(world, { sshConfig, isOwn, isUsualPort, shown, signal });
+  const existing = await existingOf(world, { own, rules, value, stored: catalogues.map(({ name }) => name) });
   const whole = propose(found, { existing, isOwn, directory: directoryOf(path), shown });
   const { withProposal } = await import("./insert_proposal.ts");
   const checks: Check[] = [];
@@ -135,9 +138,11 @@ interface Known {
   /** The rules of the configuration and of its catalogues. */
   readonly rules: Existing["rules"];
   readonly value: unknown;
+  /** The names of the stored catalogues that postern uses. */
+  readonly stored: readonly string[];
 }
 
-async function existingOf({ files }: World, { own, rules, value }: Known): Promise<Existing> {
+async function existingOf({ files }: World, { own, rules, value, stored }: Known): Promise<Existing> {
   const { transports, catalogues = [] } = own.settings;
   const servers = new Map<string, string>();
   const { readKubeConfig } = await loadKubernetes();
@@ -161,6 +166,7 @@ async function existingOf({ files }: World, { own, rules, value }: Known): Promi
     transports,
     rules,
     catalogues: catalogues.map(({ lieutenant }) => lieutenant.href),
+    unnamed: own.settings.catalogues ? [] : stored,
     hasDefault: Object.hasOwn(keys, "default"),
     hasListen: Object.hasOwn(keys, "listen"),
     servers,

@@ -3,6 +3,7 @@ import { type Transport, within } from "../core/mod.ts";
 import { HttpClient } from "../http/mod.ts";
 import { loadConfig, transportOf, Transports } from "../plan/mod.ts";
 import { unknownHost } from "../ssh/mod.ts";
+import type { BuiltTransport } from "../transports/mod.ts";
 import {
   asPosternError,
   formatTarget,
@@ -12,7 +13,7 @@ import {
   targetOf,
 } from "../words/mod.ts";
 import type { Dialer, World } from "../world/mod.ts";
-import type { Proposal, ProposedCatalogue, ProposedRoute, ProposedTransport } from "./proposal.ts";
+import type { Proposal, ProposedCatalogue, ProposedTransport } from "./proposal.ts";
 
 /** The result of trying one line of a proposal. */
 export interface Check {
@@ -42,6 +43,9 @@ export interface TryOptions {
 /** How long to wait for a direct connection before another path is tried, in ms. */
 const directLimit = 5000;
 
+/** The number of checks at once. */
+const mostAtOnce = 8;
+
 /**
  * Connects to everything that a proposal names, and returns the proposal without the lines that do not work. First
  * the ssh hosts and proxies, then what may be behind them.
@@ -57,26 +61,28 @@ export async function tryProposal(world: World, proposal: Proposal, options: Try
   };
   const failed = new Set<string>();
   const { routes, paths, catalogues } = await withTransports(world, first, options, async (trial) => {
-    await Promise.all(first.transports.map(async (one) => {
+    await eachOf(first.transports, async (one) => {
       const isFine = await trial.check(
         one.kind,
         one.name,
         (signal) => one.kind === "ssh" ? trial.signIn(one, signal) : trial.askProxy(one, signal),
       );
       if (!isFine) failed.add(one.name);
-    }));
+    });
     const works = (name: string) => !failed.has(name);
-    const [routes, paths, catalogues] = await Promise.all([
-      kept(
-        first.routes.filter(({ via }) => works(via)),
-        (route) =>
-          trial.examplesOf(route).length === 0
-            ? true
-            : trial.check("route", route.to.join(", "), (signal) => trial.reachExample(route, signal)),
-      ),
-      Promise.all(clusters.map((one) => trial.pathTo(one, works))),
-      Promise.all(proposal.catalogues.map((one) => trial.catalogue(one, proposal, works))),
-    ]);
+    const reachable = first.routes.filter(({ via }) => works(via));
+    const kept = await eachOf(reachable, (route) => {
+      const { example } = route;
+      if (!example || route.isGuess) return true;
+      return trial.check(
+        "route",
+        route.to.join(", "),
+        (signal) => trial.reachExample(route.via, example, signal),
+      );
+    });
+    const routes = reachable.filter((_, at) => kept[at]);
+    const paths = await eachOf(clusters, (one) => trial.pathTo(one, works));
+    const catalogues = await eachOf(proposal.catalogues, (one) => trial.catalogue(one, proposal, works));
     return { routes, paths, catalogues: catalogues.flatMap((one) => one ?? []) };
   });
   const placed = clusters.flatMap((one, at) => {
@@ -91,11 +97,11 @@ export async function tryProposal(world: World, proposal: Proposal, options: Try
     catalogues: [],
   };
   await withTransports(world, second, options, async (trial) => {
-    await Promise.all(placed.map(async (one) => {
+    await eachOf(placed, async (one) => {
       if (!await trial.check("kubernetes", one.name, (signal) => trial.connectCluster(one, signal))) {
         failed.add(one.name);
       }
-    }));
+    });
   });
   const hasFallback = fallback !== undefined && !failed.has(fallback.name);
   return {
@@ -113,9 +119,15 @@ export async function tryProposal(world: World, proposal: Proposal, options: Try
   };
 }
 
-async function kept<T>(items: readonly T[], test: (item: T) => boolean | Promise<boolean>): Promise<T[]> {
-  const results = await Promise.all(items.map(test));
-  return items.filter((_, at) => results[at]);
+/** Runs work for each item, a few at once: every sign-in may open a window. */
+async function eachOf<T, R>(items: readonly T[], work: (item: T) => R | Promise<R>): Promise<R[]> {
+  const results: R[] = [];
+  let next = 0;
+  const worker = async () => {
+    for (let at = next++; at < items.length; at = next++) results[at] = await work(items[at] as T);
+  };
+  await Promise.all(Array.from({ length: Math.min(mostAtOnce, items.length) }, worker));
+  return results;
 }
 
 /** Builds the transports of a configuration with a proposal, and closes them afterwards. */
@@ -195,14 +207,8 @@ class Trial {
   }
 
   async signIn({ name }: ProposedTransport, signal: AbortSignal): Promise<string> {
+    await this.#demandKnownHosts(name);
     const { transport } = this.#built(name);
-    const alias = this.#aliasOf(name);
-    const unknown = await unknownHost(alias, this.#transports.ssh.read, this.#world);
-    if (unknown) {
-      throw new PosternError("auth", `Cannot use ssh ${unknown.alias}: its host key is not known yet`, {
-        hint: `connect once and compare the host key: ssh ${unknown.alias}`,
-      });
-    }
     await this.#connect(transport, signal);
     const hops = transport.status?.().hops ?? [];
     return `signed in to ${hops.map(({ host }) => host).join(", then ")}`;
@@ -222,18 +228,13 @@ class Trial {
     return `${formatTarget(server)} answers`;
   }
 
-  examplesOf({ example, isGuess }: ProposedRoute): readonly Target[] {
-    return example && !isGuess ? [example] : [];
-  }
-
   /** Connects to a host that a route is for; a refused connection proves that the host is there. */
-  async reachExample(route: ProposedRoute, signal: AbortSignal): Promise<string> {
-    const [example] = this.examplesOf(route);
-    if (!example) return "not tried";
+  async reachExample(via: string, example: Target, signal: AbortSignal): Promise<string> {
+    await this.#demandKnownHosts(via);
     try {
-      const conn = await this.#built(route.via).transport.dial(example, { signal });
+      const conn = await this.#built(via).transport.dial(example, { signal });
       await conn[Symbol.asyncDispose]();
-      return `${formatTarget(example)} answers through ${route.via}`;
+      return `${formatTarget(example)} answers through ${via}`;
     } catch (error) {
       if (!isPosternError(error, "refused")) throw error;
       return `${example.host} is there: it refuses port ${example.port}`;
@@ -283,6 +284,7 @@ class Trial {
     for (const name of ["direct", ...names]) {
       const limit = name === "direct" ? Math.min(directLimit, this.#options.limit) : this.#options.limit;
       try {
+        await this.#demandKnownHosts(name);
         const conn = await this.#within(limit, (signal) => this.#dialer(name)(server, { signal }));
         await conn[Symbol.asyncDispose]();
         return name === "direct" ? undefined : name;
@@ -317,8 +319,17 @@ class Trial {
     return transportOf(this.#transports.plan, { transport: name });
   }
 
-  #aliasOf(name: string): string {
-    const settings = this.#built(name).settings;
-    return typeof settings === "string" ? settings : name;
+  /** Throws if a new host key would be accepted on the path of a transport. */
+  async #demandKnownHosts(name: string): Promise<void> {
+    for (let at: string | undefined = name; at !== undefined;) {
+      const { type, settings, via }: BuiltTransport = this.#built(at);
+      at = via;
+      if (type !== "ssh" || typeof settings !== "string") continue;
+      const unknown = await unknownHost(settings, this.#transports.ssh.read, this.#world);
+      if (!unknown) continue;
+      throw new PosternError("auth", `Cannot use ssh ${unknown.alias}: its host key is not known yet`, {
+        hint: `connect once and compare the host key: ssh ${unknown.alias}`,
+      });
+    }
   }
 }

@@ -3,7 +3,8 @@ import { KubeCluster } from "../support/kube_cluster.ts";
 import { NamedServer } from "../support/kube_instance.ts";
 import { pod, service } from "../support/kube_objects.ts";
 import { runPeer } from "../support/peer_program.ts";
-import { peerTest } from "../support/peers.ts";
+import { inNamespace } from "../support/namespaces.ts";
+import { peerTest, skippedTest } from "../support/peers.ts";
 import { startTinyproxy } from "../support/real_proxies.ts";
 import { openSshHousehold, sshHostLines } from "../support/ssh_household.ts";
 import { SshLab, sshPeers } from "../support/sshd.ts";
@@ -129,4 +130,39 @@ function merged(texts: readonly string[]): string {
     for (const other of more) first[list].push(...other[list]);
   }
   return JSON.stringify(first, null, 2);
+}
+
+const namespace = inNamespace("--mount");
+const isBehind = "postern setup reaches an API server through the jump host of its domain";
+if ("missing" in namespace) skippedTest(isBehind, namespace.missing);
+else {
+  peerTest(isBehind, [...sshPeers, "kubernetes"], async (paths) => {
+    await using lab = await SshLab.create(paths);
+    // Only the jump host knows these names.
+    const hosts = { "api.inner.example": "127.0.0.1", "db.inner.example": "127.0.0.1" };
+    const jump = await lab.start("jump", { hosts });
+    await using cluster = await KubeCluster.start(paths.kubernetes);
+    await using home = await openSshHousehold(lab, {
+      ssh: [
+        ...sshHostLines("jump", jump),
+        ...["db", "api"].flatMap((name) => [`Host ${name}.inner.example`, `  Port ${jump.port}`]),
+        "Host *.inner.example",
+        "  ProxyJump jump",
+      ],
+      postern: [],
+    });
+    const server = `https://api.inner.example:${cluster.address.split(":")[1]}`;
+    await Deno.mkdir(`${home.directory}/.kube`);
+    await Deno.writeTextFile(
+      `${home.directory}/.kube/config`,
+      cluster.kubeconfig({ context: "inner", cluster: { server, "tls-server-name": "localhost" } }),
+    );
+    const { code, stdout, stderr } = await home.run(["setup", "--yes", "--timeout", "10s"]);
+    assert.equal(code, 0, stderr);
+    assert.match(stderr, /^ok +kubernetes inner: .* answers through jump: Kubernetes v/m);
+    assert.match(stdout, /^\+ {2}inner: \{ kubernetes: \{ context: inner, suffix: inner \}, via: jump \}$/m);
+    assert.match(stdout, /^\+ {2}- \{ to: \.inner\.example, via: jump \}$/m);
+    const { stderr: checked } = await home.run(["config", "check"]);
+    assert.match(checked, /is valid$/m);
+  });
 }

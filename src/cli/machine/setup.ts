@@ -74,7 +74,7 @@ function checkText({ kind, name, outcome, detail, hint }: Check, { green, red, d
 }
 
 function diffText({ path, isNew, before, after }: SetupPlan, { green, red }: Paint): string {
-  const lines = lineDiff(before, after).map((line) =>
+  const lines = changedLines({ before, after }).map((line) =>
     line.startsWith("+")
       ? green(printable(line))
       : line.startsWith("-")
@@ -82,6 +82,14 @@ function diffText({ path, isNew, before, after }: SetupPlan, { green, red }: Pai
       : printable(line)
   );
   return [`--- ${isNew ? "/dev/null" : printable(path)}`, `+++ ${printable(path)}`, ...lines, ""].join("\n");
+}
+
+/** The difference without the line break at the end of both texts. */
+function changedLines({ before, after }: Pick<SetupPlan, "before" | "after">): readonly string[] {
+  const [old, now] = [before, after].map((text) => text.replace(/\n$/, "")) as [string, string];
+  if (old !== "") return lineDiff(old, now);
+  const lines = now === "" ? [] : now.split("\n");
+  return lines.length === 0 ? [] : [`@@ -0,0 +1,${lines.length} @@`, ...lines.map((line) => `+${line}`)];
 }
 
 function nothingText({ path, isNew, checks }: SetupPlan): string {
@@ -102,7 +110,7 @@ function valueOf(
   return {
     path,
     isNew,
-    diff: lineDiff(before, after),
+    diff: changedLines({ before, after }),
     transports: transports.map(({ kind, name, via, reason }) => ({ kind, name, via, reason })),
     routes: routes.map(({ to, via, reason, isGuess = false }) => ({ to, via, reason, isGuess })),
     default: fallback?.name,

@@ -39,6 +39,7 @@ export async function proposed(
       transports: {},
       rules: [],
       catalogues: [],
+      unnamed: [],
       hasDefault: false,
       hasListen: false,
       servers: new Map(),

@@ -66,6 +66,19 @@ const cases: {
     ],
   },
   {
+    name: "no route for a host that a pattern contains",
+    ssh:
+      "Host gw\nHost db.lab.example\n  LocalForward 1 pg.lab.example:1\nHost *.lab.example\n  ProxyJump gw\n",
+    lines: [
+      "transports:",
+      "  gw: { ssh: gw }",
+      "  db.lab.example: { ssh: db.lab.example }",
+      "routes:",
+      "  - { to: .lab.example, via: gw }",
+      "  - { to: =pg.lab.example, via: db.lab.example }",
+    ],
+  },
+  {
     name: "no route for patterns that are too broad or have no equal",
     ssh: "Host *.com db-*\n  ProxyJump gw\n",
     lines: ["transports:", "  gw: { ssh: gw }"],
