@@ -15,7 +15,7 @@ export { preparePath } from "./explanation.ts";
 export { forgetLearned } from "./clusters/learned_directory.ts";
 export { keptKubeconfigs, namedKubeconfigs, usualKubeconfigs, writtenKubeconfigs } from "./kubeconfigs.ts";
 export type { Overrides } from "./overrides.ts";
-export { isAmong, isWildcard, listenAddresses } from "./own_addresses.ts";
+export { isAmong, isWildcard } from "./own_addresses.ts";
 export {
   addedTransports,
   allowedBy,

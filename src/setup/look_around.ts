@@ -2,7 +2,7 @@ import { loadKubernetes } from "../kube/mod.ts";
 import { isMapping, parseDocument } from "../config/mod.ts";
 import { describe, PosternError } from "../words/mod.ts";
 import type { World } from "../world/mod.ts";
-import { namedKubeconfigs, usualKubeconfigs } from "../plan/mod.ts";
+import { usualKubeconfigs } from "../plan/mod.ts";
 import { surveySsh } from "../ssh/mod.ts";
 import { withOwner } from "../instances/mod.ts";
 import type { Found, FoundCatalogue } from "./propose.ts";
@@ -51,11 +51,11 @@ async function foundContexts(
   const { files, places } = world;
   const { readKubeConfig } = await loadKubernetes();
   const home = `${places.home}/.kube/config`;
-  const isNamed = namedKubeconfigs(world).length > 0;
-  const usual = usualKubeconfigs(world);
+  // Inside `postern shell`, KUBECONFIG names a temporary file.
+  const usual = world.process.env("POSTERN_CLUSTER") ? [home] : usualKubeconfigs(world);
   const groups: { readonly paths: readonly string[]; readonly isUsual: boolean }[] = [
     { paths: usual, isUsual: true },
-    ...isNamed && !usual.includes(home) ? [{ paths: [home], isUsual: false }] : [],
+    ...!usual.includes(home) ? [{ paths: [home], isUsual: false }] : [],
     ...(await otherKubeconfigs(world)).filter((path) => !usual.includes(path))
       .map((path) => ({ paths: [path], isUsual: false })),
   ];

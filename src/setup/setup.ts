@@ -1,5 +1,6 @@
 import { isMapping, parseDocument, sameSettings } from "../config/mod.ts";
 import { loadKubernetes } from "../kube/mod.ts";
+import { listenerKinds } from "../listeners/mod.ts";
 import { PosternError, targetOf } from "../words/mod.ts";
 import { directoryOf, type World } from "../world/mod.ts";
 import {
@@ -8,7 +9,7 @@ import {
   configSchema,
   demandLoaded,
   isAmong,
-  listenAddresses,
+  listenOf,
   type LoadedConfig,
   readConfig,
 } from "../plan/mod.ts";
@@ -16,7 +17,7 @@ import { lookAround, usualPort } from "./look_around.ts";
 import type { Existing, Proposal } from "./proposal.ts";
 import { isEmpty, propose } from "./propose.ts";
 import { serverKey } from "./propose_clusters.ts";
-import { type Check, tryProposal } from "./try_proposal.ts";
+import { type SetupCheck, tryProposal } from "./try_proposal.ts";
 
 export interface SetupOptions {
   /** The configuration (default: from the environment or the platform). */
@@ -27,7 +28,7 @@ export interface SetupOptions {
   readonly limit: number;
   /** Gets the number of lines to check before the first result. */
   readonly begin: (count: number) => Promise<void>;
-  readonly told: (check: Check) => Promise<void>;
+  readonly told: (check: SetupCheck) => Promise<void>;
   readonly signal: AbortSignal;
 }
 
@@ -41,7 +42,7 @@ export interface SetupPlan {
   readonly proposal: Proposal;
   /** What postern found and does not propose. */
   readonly notes: readonly string[];
-  readonly checks: readonly Check[];
+  readonly checks: readonly SetupCheck[];
 }
 
 /** The maximum size of a configuration in bytes. */
@@ -61,7 +62,9 @@ export async function planSetup(
   const { rules, catalogues } = demandLoaded(await read({ withoutCatalogues: false }));
   const { value } = await parseDocument(before, { name: path });
   const shown = shortened(world);
-  const listening = listenAddresses(own.settings);
+  const listen = listenOf(own.settings);
+  const listening = listenerKinds.flatMap((kind) => listen[kind] ?? [])
+    .flatMap(({ address }) => address.sockets.map(({ endpoint }) => endpoint));
   const isOwn = (url: URL) => isAmong(targetOf(url), listening);
   const isUsualPort = isAmong({ host: "127.0.0.1", port: usualPort }, listening);
   const sshConfig = own.settings.ssh?.config;
@@ -69,7 +72,7 @@ export async function planSetup(
   const existing = await existingOf(world, { own, rules, value, stored: catalogues.map(({ name }) => name) });
   const whole = propose(found, { existing, isOwn, directory: directoryOf(path), shown });
   const { withProposal } = await import("./insert_proposal.ts");
-  const checks: Check[] = [];
+  const checks: SetupCheck[] = [];
   const nothing = { path, isNew: text === undefined, before, after: before, notes: whole.notes, checks };
   if (isEmpty(whole)) return { ...nothing, proposal: whole };
   await begin(whole.transports.length + whole.catalogues.length);

@@ -16,7 +16,7 @@ import type { Dialer, World } from "../world/mod.ts";
 import type { Proposal, ProposedCatalogue, ProposedTransport } from "./proposal.ts";
 
 /** The result of trying one line of a proposal. */
-export interface Check {
+export interface SetupCheck {
   readonly kind: ProposedTransport["kind"] | "route" | "catalogue";
   /** The transport, the pattern, or the host of the catalogue. */
   readonly name: string;
@@ -36,7 +36,7 @@ export interface TryOptions {
   /** The timeout of each line, in ms. */
   readonly limit: number;
   /** Gets each result when it is known. */
-  readonly told: (check: Check) => Promise<void>;
+  readonly told: (check: SetupCheck) => Promise<void>;
   readonly signal: AbortSignal;
 }
 
@@ -186,7 +186,7 @@ class Trial {
 
   /** Runs a check and reports its result; returns whether it passed. */
   async check(
-    kind: Check["kind"],
+    kind: SetupCheck["kind"],
     name: string,
     run: (signal: AbortSignal) => Promise<string>,
   ): Promise<boolean> {

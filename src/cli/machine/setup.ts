@@ -2,7 +2,7 @@ import { object } from "@optique/core/constructs";
 import { optional } from "@optique/core/modifiers";
 import { option } from "@optique/core/primitives";
 import { counted } from "../../core/mod.ts";
-import type { Check, SetupPlan } from "../../setup/mod.ts";
+import type { SetupCheck, SetupPlan } from "../../setup/mod.ts";
 import { defineCommand } from "../line/command.ts";
 import { durationValue, outputOption, words } from "../line/options.ts";
 import { confirmed } from "../output/confirmed.ts";
@@ -16,7 +16,7 @@ const [usualLimit, askingLimit] = [15_000, 120_000];
 
 export default defineCommand({
   name: "setup",
-  summary: "Propose a configuration for this machine and write it",
+  summary: "Write a configuration for this machine and test it",
   description:
     "Looks at kubeconfigs, the ssh configuration, proxies in the environment, and catalogues of kharon and commodore. " +
     "Connects to each ssh host, proxy, cluster and catalogue that the configuration does not have yet. Prints the " +
@@ -67,7 +67,7 @@ export default defineCommand({
   },
 });
 
-function checkText({ kind, name, outcome, detail, hint }: Check, { green, red, dim }: Paint): string {
+function checkText({ kind, name, outcome, detail, hint }: SetupCheck, { green, red, dim }: Paint): string {
   const mark = outcome === "ok" ? green("ok      ") : red("failed  ");
   const line = `${mark}${printable(`${kind} ${name}: ${detail}`)}\n`;
   return hint === undefined ? line : `${line}        ${dim(printable(hint))}\n`;

@@ -143,7 +143,7 @@ async function sizeWithImports(directory: string, first: string): Promise<number
 /** The rooms that only users of clusters need. */
 const clusterRooms = [
   ...["clusters", "signin", "kube", "catalogue", "emergency", "egress/controller"],
-  ...["fleet", "roles", "programs", "demo"],
+  ...["fleet", "roles", "programs", "demo", "setup"],
 ];
 
 Deno.test("postern loads code for clusters only with a catalogue or a used cluster", async () => {

@@ -48,7 +48,7 @@ Deno.test("lookAround() finds the contexts of the usual kubeconfig with their li
   ]);
 });
 
-Deno.test("lookAround() names the files that only this shell or nobody reads", async () => {
+Deno.test("lookAround() names the files that kubectl reads only here or never", async () => {
   const { contexts } = await found({
     env: { KUBECONFIG: "/work/a:/work/missing:/work/b" },
     files: {
@@ -66,6 +66,17 @@ Deno.test("lookAround() names the files that only this shell or nobody reads", a
     ["home", ["/home/me/.kube/config"], "~/.kube/config:7"],
     ["prod", ["/home/me/.kube/prod.yaml"], "~/.kube/prod.yaml:7"],
   ]);
+});
+
+Deno.test("lookAround() ignores the kubeconfig of postern shell", async () => {
+  const { contexts } = await found({
+    env: { KUBECONFIG: "/tmp/one", POSTERN_CLUSTER: "one" },
+    files: {
+      "/tmp/one": kubeconfig(["one", "server: https://one.example"]),
+      "/home/me/.kube/config": kubeconfig(["home", "server: https://home.example"]),
+    },
+  });
+  assert.deepEqual(contexts.map(({ name, files }) => [name, files]), [["home", []]]);
 });
 
 Deno.test("lookAround() names a kubeconfig that it cannot use", async () => {

@@ -62,7 +62,7 @@ const cases: {
     notes: /http_proxy: the value is not the URL of an HTTP or SOCKS5 proxy/,
   },
   {
-    name: "only a transport beside another default",
+    name: "only a transport if a default is set",
     proxies: { http_proxy: "http://proxy.example:1" },
     existing: { hasDefault: true },
     lines: ["transports:", '  proxy: { proxy: { url: "http://proxy.example:1" } }'],
