@@ -10,6 +10,7 @@ import {
   type YAMLMap,
   type YAMLSeq,
 } from "yaml";
+import { isMapping, sameSettings } from "../config/mod.ts";
 import { PosternError } from "../words/mod.ts";
 import {
   type Proposal,
@@ -34,7 +35,17 @@ interface Entry {
   readonly isComment?: boolean | undefined;
 }
 
-type Section = "listen" | "transports" | "routes" | "default" | "catalogues";
+const sections = ["listen", "transports", "routes", "default", "catalogues"] as const;
+type Section = typeof sections[number];
+
+/** As the configuration is read: keys are texts. */
+const reading = {
+  schema: "core",
+  version: "1.2",
+  stringKeys: true,
+  uniqueKeys: false,
+  logLevel: "error",
+} as const;
 
 /** Adds a proposal to the text of a configuration; the existing lines stay as they are. */
 export function withProposal(text: string, proposal: Proposal): string {
@@ -49,6 +60,7 @@ export function withProposal(text: string, proposal: Proposal): string {
   add("routes", routes.map(routeEntry));
   if (fallback) add("default", [{ reason: fallback.reason, text: scalar(fallback.name) }]);
   add("catalogues", catalogues.map(catalogueEntry));
+  demandKept(text, result);
   return result;
 }
 
@@ -69,7 +81,7 @@ function catalogueEntry({ url, name, more, via, reason }: ProposedCatalogue): En
 
 /** Inserts entries at the end of a section, or a new section at the end of the text. */
 function inserted(text: string, section: Section, entries: readonly Entry[], line: string): string {
-  const document = parseDocument(text, { uniqueKeys: false });
+  const document = parseDocument(text, reading);
   const pair = pairOf(document, section);
   const value = pair?.value;
   const isList = section === "routes" || section === "catalogues";
@@ -79,7 +91,10 @@ function inserted(text: string, section: Section, entries: readonly Entry[], lin
       `${indent}${isComment ? "# " : ""}${isList ? "- " : ""}${text}`,
     ]).map((one) => `${one}${line}`).join("");
   if (!pair) {
-    if (document.contents !== null && !(isMap(document.contents) && !document.contents.flow)) {
+    const { contents } = document;
+    const isPlain = contents === null || isMap(contents) && !contents.flow &&
+        /(?:^|\n)$/.test(text.slice(0, startOf(contents.items[0]?.key)).replace(/^\uFEFF/, ""));
+    if (!isPlain) {
       throw cannotAdd(section, "the configuration is not written as lines of keys and values");
     }
     const before = endingIn(line, text);
@@ -93,9 +108,12 @@ function inserted(text: string, section: Section, entries: readonly Entry[], lin
     return `${before}${line}${section}:${line}${linesAt("  ")}`;
   }
   if (section === "default") throw cannotAdd(section, "it is set already");
-  if (
-    value === null || value === undefined || isScalar(value) && (value.value === null || value.value === "")
-  ) {
+  if (isScalar(value) && value.value === null && value.source) {
+    // An explicit null such as ~ would come before the entries.
+    const [start = 0, end = 0] = value.range ?? [];
+    return inserted(`${text.slice(0, start).replace(/ +$/, "")}${text.slice(end)}`, section, entries, line);
+  }
+  if (value === null || value === undefined || isScalar(value) && value.value === null) {
     return insertedAt(text, lineEnd(text, offsetAfter(pair.key)), linesAt("  "), line);
   }
   if (!(isList ? isSeq(value) : isMap(value))) throw cannotAdd(section, "its value is not a plain section");
@@ -140,6 +158,41 @@ function insertedInBrackets(
   // A bracket alone on its line stays as it is.
   const bracket = text.slice(start, close).trim() === "" ? text.slice(start) : `  ${text.slice(close)}`;
   return `${before}${line}${lines.map((one) => `    ${one}${line}`).join("")}${bracket}`;
+}
+
+/** Throws if the new text changes or drops a value of the old one: some forms of YAML cannot be extended. */
+function demandKept(before: string, after: string): void {
+  const [old, now] = [valueIn(before), valueIn(after)];
+  const lost = Object.keys(old ?? {}).find((key) => !isKept(old?.[key], now?.[key]));
+  const added = Object.keys(now ?? {}).filter((key) => !Object.hasOwn(old ?? {}, key));
+  const isPlain = old !== undefined && now !== undefined;
+  if (isPlain && lost === undefined && added.every((key) => sections.some((one) => one === key))) return;
+  throw cannotAdd(lost ?? "transports", "the form of the file does not allow it");
+}
+
+/** The values of a text; undefined if it cannot be read. */
+function valueIn(text: string): Readonly<Record<string, unknown>> | undefined {
+  const document = parseDocument(text, reading);
+  if (document.errors.length > 0) return undefined;
+  try {
+    const value: unknown = document.toJS({ maxAliasCount: 100 }) ?? {};
+    return isMapping(value) ? value : undefined;
+  } catch {
+    // An alias without an anchor, or far too many aliases.
+    return undefined;
+  }
+}
+
+function isKept(before: unknown, after: unknown): boolean {
+  if (before === null || before === undefined) return true;
+  if (Array.isArray(before)) {
+    return Array.isArray(after) && sameSettings(before, after.slice(0, before.length));
+  }
+  if (isMapping(before)) {
+    return isMapping(after) &&
+      Object.entries(before).every(([key, value]) => sameSettings(value, after[key]));
+  }
+  return sameSettings(before, after);
 }
 
 function pairOf(document: Document, section: Section): Pair<unknown, unknown> | undefined {
@@ -190,7 +243,7 @@ function commentText(reason: string): string {
   return reason.replace(/[\p{C}\p{Zl}\p{Zp}]+/gu, " ").slice(0, 300);
 }
 
-function cannotAdd(section: Section, why: string): PosternError {
+function cannotAdd(section: string, why: string): PosternError {
   return new PosternError("config", `Cannot add to the section "${section}": ${why}`, {
     hint: `add the lines yourself: postern setup --config NEW.yaml --yes writes them to a new file`,
   });

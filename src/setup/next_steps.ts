@@ -10,17 +10,18 @@ import type { SetupPlan } from "./setup.ts";
 export async function nextSteps(
   world: World,
   { path, after, proposal }: SetupPlan,
-  { signal }: { readonly signal: AbortSignal },
+  { config, signal }: { readonly config?: string | undefined; readonly signal: AbortSignal },
 ): Promise<readonly string[]> {
   const { settings } = await loadConfig(world, { text: after, config: path });
   const address = addressOf(settings);
+  const postern = config === undefined ? "postern" : `postern --config ${config}`;
   const steps: string[] = [];
-  if (proposal.catalogues.length > 0) steps.push("fetch the clusters of the catalogue: postern update");
+  if (proposal.catalogues.length > 0) steps.push(`fetch the clusters of the catalogue: ${postern} update`);
   if (!await isStarted(world, signal)) {
     steps.push(
       await hasServices(world)
-        ? "start postern whenever a program needs it: postern service install"
-        : "start postern: postern proxy --background",
+        ? `start postern whenever a program needs it: ${postern} service install`
+        : `start postern: ${postern} proxy --background`,
     );
   }
   const host = exampleHost(proposal);

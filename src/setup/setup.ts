@@ -1,11 +1,10 @@
-import { isMapping, parseDocument, sameSettings } from "../config/mod.ts";
+import { isMapping, parseDocument } from "../config/mod.ts";
 import { loadKubernetes } from "../kube/mod.ts";
 import { listenerKinds } from "../listeners/mod.ts";
 import { PosternError, targetOf } from "../words/mod.ts";
 import { directoryOf, type World } from "../world/mod.ts";
 import {
   configPath,
-  type ConfigReport,
   configSchema,
   demandLoaded,
   isAmong,
@@ -89,9 +88,7 @@ export async function planSetup(
   });
   if (isEmpty(proposal)) return { ...nothing, proposal };
   const after = withProposal(before, proposal);
-  const report = await readConfig(world, { text: after, config: path });
-  demandLoaded(report);
-  demandKept(value, report);
+  demandLoaded(await readConfig(world, { text: after, config: path }));
   return { ...nothing, after, proposal };
 }
 
@@ -108,7 +105,9 @@ export async function applySetup(world: World, plan: SetupPlan): Promise<readonl
   if (!await files.info(directory)) await files.privateDirectory(directory);
   const written: string[] = [];
   for (const { path, text } of proposal.secrets) {
-    if (await files.info(path)) {
+    const there = await files.readTextIfThere(path, { limit: mostBytes });
+    if (there === text) continue;
+    if (there !== undefined) {
       throw new PosternError("config", `Cannot write "${path}": the file exists`, {
         hint: "move the file away, then run postern setup again",
       });
@@ -174,31 +173,4 @@ async function existingOf({ files }: World, { own, rules, value, stored }: Known
     hasListen: Object.hasOwn(keys, "listen"),
     servers,
   };
-}
-
-/** Throws if the new text changes or drops a value of the old one. */
-function demandKept(before: unknown, { path, value: after }: ConfigReport): void {
-  for (const [key, value] of Object.entries(isMapping(before) ? before : {})) {
-    if (!isKept(value, isMapping(after) ? after[key] : undefined)) {
-      throw new PosternError(
-        "internal",
-        `Cannot add to "${path}": the change would affect the section "${key}"`,
-        {
-          hint: "write the proposal to another file: postern setup --config NEW.yaml",
-        },
-      );
-    }
-  }
-}
-
-function isKept(before: unknown, after: unknown): boolean {
-  if (before === null) return true;
-  if (Array.isArray(before)) {
-    return Array.isArray(after) && sameSettings(before, after.slice(0, before.length));
-  }
-  if (isMapping(before)) {
-    return isMapping(after) &&
-      Object.entries(before).every(([key, value]) => sameSettings(value, after[key]));
-  }
-  return before === after;
 }

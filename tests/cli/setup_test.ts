@@ -77,7 +77,8 @@ Deno.test("postern setup writes a new configuration with its schema", async () =
     env: { LIEUTENANT_URL: url },
   });
   assert.equal(code, 0, stderr);
-  const { isNew, catalogues, checks, written } = JSON.parse(stdout);
+  const { isNew, catalogues, checks, written, next } = JSON.parse(stdout);
+  assert.ok(next.includes(`fetch the clusters of the catalogue: postern --config ${path} update`), stdout);
   assert.deepEqual([isNew, catalogues[0].lieutenant, checks[0].outcome], [true, `${url}/`, "ok"]);
   assert.deepEqual(written, [path, `${home.directory}/new/postern.schema.json`]);
   assert.match(await Deno.readTextFile(path), /^# yaml-language-server: \$schema=/);

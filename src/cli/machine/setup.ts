@@ -58,7 +58,7 @@ export default defineCommand({
     const isAgreed = yes && !dryRun;
     if (isChanged && !isAgreed && !dryRun && asks) await confirmed(`Write ${path}?`, world, { signal });
     const written = isChanged && !dryRun && (isAgreed || asks) ? await applySetup(world, plan) : [];
-    const steps = isChanged ? await nextSteps(world, plan, { signal }) : [];
+    const steps = isChanged ? await nextSteps(world, plan, { config: globals.config, signal }) : [];
     if (!isTable) await printValue(world, valueOf(plan, { written, steps }), output);
     if (written.length > 0) await tell(`wrote ${written.join(", ")}`);
     else if (isChanged) await tell(`nothing is written${dryRun ? "" : ": to write it, add --yes"}`);

@@ -1,6 +1,6 @@
 import { parsePattern, type Rule } from "../../../src/routing/mod.ts";
 import { surveySsh } from "../../../src/ssh/mod.ts";
-import type { Existing } from "../../../src/setup/proposal.ts";
+import type { Existing, Proposal } from "../../../src/setup/proposal.ts";
 import { propose } from "../../../src/setup/propose.ts";
 import { withProposal } from "../../../src/setup/insert_proposal.ts";
 import type { FoundContext } from "../../../src/setup/propose_clusters.ts";
@@ -16,10 +16,18 @@ export interface Fixture {
   readonly existing?: Partial<Existing>;
 }
 
+export interface Proposed {
+  readonly proposal: Proposal;
+  readonly notes: readonly string[];
+  /** The added lines without comments. */
+  readonly lines: readonly string[];
+  readonly text: string;
+}
+
 /** Returns the proposal for a fixture, and its lines without the heading. */
 export async function proposed(
   { ssh = "", contexts = [], proxies = {}, catalogues = [], existing = {} }: Fixture,
-) {
+): Promise<Proposed> {
   const files = typeof ssh === "string" ? { "/home/me/.ssh/config": ssh } : ssh;
   const world = new MemoryWorld({ files });
   const proposal = propose({
@@ -53,7 +61,6 @@ export async function proposed(
   return {
     proposal,
     notes: proposal.notes,
-    /** The added lines without comments. */
     lines: lines.filter((line) => line !== "" && !/^\s*# /.test(line)),
     text: lines.join("\n"),
   };

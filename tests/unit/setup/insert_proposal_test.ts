@@ -22,7 +22,7 @@ const cases: { readonly name: string; readonly before: string; readonly kept?: R
   { name: "an empty file", before: "" },
   { name: "a file without the sections", before: "listen: { mixed: localhost:1 }" },
   { name: "sections without a value", before: "transports:\nroutes: # none yet\ndefault: direct\n" },
-  { name: "the configuration of config init", before: starterConfig, kept: /^#   blocked: \{ reject/m },
+  { name: "the configuration of config init", before: starterConfig, kept: /^# {3}blocked: \{ reject/m },
   {
     name: "block sections with comments, other indentation and no final line break",
     before:
