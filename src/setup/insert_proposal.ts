@@ -13,12 +13,11 @@ import {
 import { isMapping, sameSettings } from "../config/mod.ts";
 import { PosternError } from "../words/mod.ts";
 import {
+  flowText,
   type Proposal,
   type ProposedCatalogue,
   type ProposedRoute,
   type ProposedTransport,
-  scalar,
-  scalars,
 } from "./proposal.ts";
 
 /** The beginning of a new configuration. */
@@ -55,28 +54,26 @@ export function withProposal(text: string, proposal: Proposal): string {
     if (entries.length > 0) result = inserted(result, section, entries, line);
   };
   const { listen, transports, routes, fallback, catalogues } = proposal;
-  if (listen) add("listen", [{ reason: listen.reason, text: `mixed: ${scalar(listen.address)}` }]);
+  if (listen) add("listen", [{ reason: listen.reason, text: `mixed: ${flowText(listen.address)}` }]);
   add("transports", transports.map(transportEntry));
   add("routes", routes.map(routeEntry));
-  if (fallback) add("default", [{ reason: fallback.reason, text: scalar(fallback.name) }]);
+  if (fallback) add("default", [{ reason: fallback.reason, text: flowText(fallback.name) }]);
   add("catalogues", catalogues.map(catalogueEntry));
   demandKept(text, result);
   return result;
 }
 
 function transportEntry({ name, kind, settings, via, reason }: ProposedTransport): Entry {
-  const path = via === undefined ? "" : `, via: ${scalar(via)}`;
-  return { reason, text: `${scalar(name)}: { ${kind}: ${settings}${path} }` };
+  return { reason, text: `${flowText(name)}: ${flowText({ [kind]: settings, via })}` };
 }
 
 function routeEntry({ to, via, reason, isGuess }: ProposedRoute): Entry {
-  return { reason, text: `{ to: ${scalars(to)}, via: ${scalar(via)} }`, isComment: isGuess };
+  return { reason, text: flowText({ to, via }), isComment: isGuess };
 }
 
-function catalogueEntry({ url, name, more, via, reason }: ProposedCatalogue): Entry {
-  const named = name === "main" ? "" : `, name: ${scalar(name)}`;
-  const path = via === undefined ? "" : `, via: ${scalar(via)}`;
-  return { reason, text: `{ lieutenant: ${scalar(url.href)}${named}${more}${path} }` };
+function catalogueEntry({ url, name, oidc, via, reason }: ProposedCatalogue): Entry {
+  const settings = { lieutenant: url.href, name: name === "main" ? undefined : name, oidc, via };
+  return { reason, text: flowText(settings) };
 }
 
 /** Inserts entries at the end of a section, or a new section at the end of the text. */

@@ -3,12 +3,15 @@ import { parsePattern, Router, type Rule } from "../routing/mod.ts";
 import { formatIp } from "../words/mod.ts";
 import type { Settings } from "../plan/mod.ts";
 
+/** A value of the configuration, written on one line. */
+export type Flow = string | readonly string[] | { readonly [key: string]: Flow | undefined };
+
 /** A new transport of the configuration. */
 export interface ProposedTransport {
   readonly kind: "ssh" | "kubernetes" | "proxy";
   readonly name: string;
-  /** The settings of its kind, as YAML on one line. */
-  readonly settings: string;
+  /** The settings of its kind, as in the configuration. */
+  readonly settings: Flow;
   readonly via?: string | undefined;
   /** Why postern proposes it, and where it was found. */
   readonly reason: string;
@@ -32,8 +35,8 @@ export interface ProposedRoute {
 export interface ProposedCatalogue {
   readonly url: URL;
   readonly name: string;
-  /** Its settings other than URL and name, as YAML on one line with a comma before each. */
-  readonly more: string;
+  /** How to sign in, as in the configuration. */
+  readonly oidc?: Flow;
   readonly reason: string;
   readonly via?: string;
 }
@@ -43,6 +46,8 @@ export interface ProposedSecret {
   readonly path: string;
   readonly text: string;
   readonly variable: string;
+  /** The name of the transport that reads the file. */
+  readonly transport: string;
 }
 
 /** Everything to add to a configuration. */
@@ -61,8 +66,7 @@ export interface Proposal {
 export interface Existing {
   readonly transports: Settings["transports"];
   readonly rules: readonly Rule[];
-  /** The URLs of its catalogues. */
-  readonly catalogues: readonly string[];
+  readonly catalogues: readonly { readonly url: string; readonly name: string }[];
   /** The names of stored catalogues that postern uses as long as the configuration names none. */
   readonly unnamed: readonly string[];
   readonly hasDefault: boolean;
@@ -124,16 +128,24 @@ export function rulesOf(routes: readonly ProposedRoute[]): Rule[] {
 }
 
 /** A text as a YAML scalar on one line. */
-export function scalar(text: string): string {
-  const isPlain = /^[.=]?[A-Za-z0-9~/][A-Za-z0-9._/@-]*$/.test(text) && !/^[0-9.]+$/.test(text) &&
+function scalar(text: string): string {
+  const isPlain = /^(?:~?\/|[.=]?[A-Za-z0-9])[A-Za-z0-9._/@-]*$/.test(text) && !/^[0-9.]+$/.test(text) &&
     !/^(?:true|false|null|yes|no|on|off|[0-9.]*e[0-9]+|0x[0-9a-f]+)$/i.test(text);
   return isPlain ? text : JSON.stringify(text).replace(/[\u007f-\u009f\u2028\u2029\ufeff]/g, escaped);
 }
 
-/** One or several texts as a YAML value on one line. */
-export function scalars(texts: readonly string[]): string {
-  const [first = "", ...more] = texts;
-  return more.length === 0 ? scalar(first) : `[${texts.map(scalar).join(", ")}]`;
+/** A value as YAML on one line; a list with one item is written as that item. */
+export function flowText(value: Flow): string {
+  if (typeof value === "string") return scalar(value);
+  if (isList(value)) return value.length === 1 ? scalar(value[0] ?? "") : `[${value.map(scalar).join(", ")}]`;
+  const entries = Object.entries(value).flatMap(([key, one]) =>
+    one === undefined ? [] : [`${scalar(key)}: ${flowText(one)}`]
+  );
+  return `{ ${entries.join(", ")} }`;
+}
+
+function isList(value: Flow): value is readonly string[] {
+  return Array.isArray(value);
 }
 
 function escaped(character: string): string {

@@ -1,5 +1,9 @@
+import { cataloguesSchema } from "../catalogue/mod.ts";
+import { formatPath, isError, rootContext, type Schema } from "../config/mod.ts";
+import { parsePattern } from "../routing/mod.ts";
 import type { SshSurvey } from "../ssh/mod.ts";
-import { type Existing, type Proposal, ruleFor, rulesOf, scalar, TransportNames } from "./proposal.ts";
+import { transportsSchema } from "../transports/mod.ts";
+import { type Existing, type Proposal, ruleFor, rulesOf, TransportNames } from "./proposal.ts";
 import { type FoundContext, proposeClusters } from "./propose_clusters.ts";
 import { proposeHosts } from "./propose_hosts.ts";
 import { proposeProxy, type ProxyVariables } from "./propose_proxy.ts";
@@ -48,10 +52,11 @@ export function propose(found: Found, { existing, isOwn, directory, shown }: Pro
       name === undefined || name === "direct" ? [] : [name]
     );
   };
-  const catalogues = proposedCatalogues(found.catalogues, existing);
+  const notes: string[] = [];
+  const catalogues = proposedCatalogues(found.catalogues, existing, notes);
   const dropped = existing.unnamed.filter((one) => catalogues.every(({ name }) => name !== one));
   const routed = [...hosts.routes, ...clusters.routes].flatMap(({ to }) => to);
-  return {
+  return withoutInvalid({
     ...(found.listen && !existing.hasListen && { listen: found.listen }),
     transports: [
       ...hosts.transports,
@@ -80,6 +85,7 @@ export function propose(found: Found, { existing, isOwn, directory, shown }: Pro
       ...hosts.notes,
       ...clusters.notes,
       ...proxy.notes,
+      ...notes,
       ...(catalogues.length > 0 && dropped.length > 0
         ? [
           `from then on, postern uses the catalogue ${catalogues[0]?.name} instead of ${
@@ -88,30 +94,75 @@ export function propose(found: Found, { existing, isOwn, directory, shown }: Pro
         ]
         : []),
     ],
-  };
+  });
 }
 
-function proposedCatalogues(found: readonly FoundCatalogue[], existing: Existing): Proposal["catalogues"] {
-  const known = new Set(existing.catalogues.map(plainUrl));
+function proposedCatalogues(
+  found: readonly FoundCatalogue[],
+  existing: Existing,
+  notes: string[],
+): Proposal["catalogues"] {
+  const known = new Set(existing.catalogues.map(({ url }) => plainUrl(url)));
+  const names = new TransportNames(existing.catalogues.map(({ name }) => name));
   const proposed: Proposal["catalogues"][number][] = [];
   for (const { url, place, oidc } of found) {
     const key = plainUrl(url.href);
     if (known.has(key)) continue;
     known.add(key);
     const { clientId, discoveryUrl } = oidc;
-    const settings = [
-      ...clientId ? [`clientId: ${scalar(clientId)}`] : [],
-      ...discoveryUrl ? [`discoveryUrl: ${scalar(discoveryUrl)}`] : [],
-    ];
-    const taken = existing.catalogues.length + proposed.length;
+    const hasSignIn = clientId !== undefined || discoveryUrl !== undefined;
+    const settings = { lieutenant: url.href, ...(hasSignIn && { oidc: { clientId, discoveryUrl } }) };
+    const problem = problemWith(cataloguesSchema(), [settings]);
+    if (problem !== undefined) {
+      notes.push(`${place}: ${problem}`);
+      continue;
+    }
+    const isFirst = existing.catalogues.length + proposed.length === 0;
     proposed.push({
       url,
-      name: taken === 0 ? "main" : url.hostname.replace(/[^A-Za-z0-9.-]/g, "-").slice(0, 63),
-      more: settings.length > 0 ? `, oidc: { ${settings.join(", ")} }` : "",
+      name: names.free(isFirst ? "main" : url.hostname),
+      ...(settings.oidc && { oidc: settings.oidc }),
       reason: `The clusters of ${url.host}, from ${place}`,
     });
   }
   return proposed;
+}
+
+/** The first problem of settings with their schema; undefined for valid ones. */
+function problemWith(schema: Schema<unknown>, settings: unknown): string | undefined {
+  const context = rootContext({ base: "/", home: "/" });
+  schema.parse(settings, context);
+  const problem = context.problems.find(isError);
+  return problem && `${formatPath(problem.path)} ${problem.message}`;
+}
+
+/** Drops transports that no configuration can have, such as those with unusual names, and their routes. */
+function withoutInvalid(proposal: Proposal): Proposal {
+  const notes = [...proposal.notes];
+  const invalid = new Set<string>();
+  const schema = transportsSchema();
+  for (const { name, kind, settings, reason } of proposal.transports) {
+    const problem = problemWith(schema, { [name]: { [kind]: settings } });
+    if (problem === undefined) continue;
+    invalid.add(name);
+    notes.push(`${reason}: ${problem}`);
+  }
+  const behind = () =>
+    proposal.transports.find(({ name, via }) => !invalid.has(name) && invalid.has(via ?? ""));
+  for (let one = behind(); one; one = behind()) invalid.add(one.name);
+  const routes = proposal.routes.flatMap((route) => {
+    const to = route.to.filter((text) => "pattern" in parsePattern(text));
+    return to.length === 0 || invalid.has(route.via) ? [] : [{ ...route, to }];
+  });
+  const { fallback, ...rest } = proposal;
+  return {
+    ...rest,
+    transports: proposal.transports.filter(({ name }) => !invalid.has(name)),
+    routes,
+    ...(fallback && !invalid.has(fallback.name) && { fallback }),
+    secrets: proposal.secrets.filter(({ transport }) => !invalid.has(transport)),
+    notes,
+  };
 }
 
 /** The identity of a URL: without its final slash. */

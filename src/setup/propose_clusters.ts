@@ -6,8 +6,6 @@ import {
   type ProposedRoute,
   type ProposedTransport,
   ruleFor,
-  scalar,
-  scalars,
   type TransportNames,
 } from "./proposal.ts";
 
@@ -63,9 +61,11 @@ export function proposeClusters(
     transports.push({
       kind: "kubernetes",
       name,
-      settings: `{ ${used.files.length > 0 ? `kubeconfig: ${scalars(used.files)}, ` : ""}context: ${
-        scalar(used.name)
-      }, suffix: ${scalar(label)} }`,
+      settings: {
+        kubeconfig: used.files.length > 0 ? used.files : undefined,
+        context: used.name,
+        suffix: label,
+      },
       reason: `Context ${used.name} of ${used.place}, API server ${used.server.host}` +
         (used.proxy ? ` through the proxy-url ${used.proxy.place}` : "") +
         (others.length > 0 ? `; the same cluster as ${namesText(others)}` : ""),

@@ -7,7 +7,6 @@ import {
   type ProposedRoute,
   type ProposedTransport,
   rulesOf,
-  scalar,
   type TransportNames,
 } from "./proposal.ts";
 import { isTooBroad } from "./shared_domains.ts";
@@ -90,7 +89,7 @@ export function proposeHosts(
       transports.push({
         kind: "ssh",
         name,
-        settings: scalar(jump.alias),
+        settings: jump.alias,
         ...(via !== undefined && { via }),
         reason: evidence.join("; "),
       });

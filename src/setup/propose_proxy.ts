@@ -9,7 +9,6 @@ import {
   type ProposedTransport,
   ruleFor,
   rulesOf,
-  scalar,
   type TransportNames,
 } from "./proposal.ts";
 
@@ -74,15 +73,17 @@ export function proposeProxy(
   const transport: ProposedTransport = {
     kind: "proxy",
     name,
-    settings: `{ url: ${scalar(placeOf(url))}${user === "" ? "" : `, user: ${scalar(user)}`}${
-      password === "" ? "" : `, passwordFile: ${scalar(path)}`
-    } }`,
+    settings: {
+      url: placeOf(url),
+      user: user === "" ? undefined : user,
+      passwordFile: password === "" ? undefined : path,
+    },
     reason: `The proxy in ${variable}${
       password === "" ? "" : `; its password moves to a file only you can read`
     }`,
     server: targetOf(url),
   };
-  const secrets = password === "" ? [] : [{ path, text: `${password}\n`, variable }];
+  const secrets = password === "" ? [] : [{ path, text: `${password}\n`, variable, transport: name }];
   const made = { transports: [transport], secrets, applies: { name, isExcepted } };
   if (existing.hasDefault) {
     notes.push(`${variable}: "default" is set already; to send everything else there: default: ${name}`);

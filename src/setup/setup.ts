@@ -16,7 +16,8 @@ import { lookAround, usualPort } from "./look_around.ts";
 import type { Existing, Proposal } from "./proposal.ts";
 import { isEmpty, propose } from "./propose.ts";
 import { serverKey } from "./propose_clusters.ts";
-import { type SetupCheck, tryProposal } from "./try_proposal.ts";
+import type { SetupCheck } from "./trial.ts";
+import { tryProposal } from "./try_proposal.ts";
 
 export interface SetupOptions {
   /** The configuration (default: from the environment or the platform). */
@@ -167,7 +168,7 @@ async function existingOf({ files }: World, { own, rules, value, stored }: Known
   return {
     transports,
     rules,
-    catalogues: catalogues.map(({ lieutenant }) => lieutenant.href),
+    catalogues: catalogues.map(({ lieutenant, name }) => ({ url: lieutenant.href, name })),
     unnamed: own.settings.catalogues ? [] : stored,
     hasDefault: Object.hasOwn(keys, "default"),
     hasListen: Object.hasOwn(keys, "listen"),

@@ -4,6 +4,9 @@ import { isMapping, parseDocument, sameSettings } from "../../src/config/mod.ts"
 import { withProposal } from "../../src/setup/insert_proposal.ts";
 import type { Proposal } from "../../src/setup/proposal.ts";
 import { PosternError } from "../../src/words/mod.ts";
+import { readConfig } from "../../src/plan/mod.ts";
+import { MemoryWorld } from "../support/memory_world.ts";
+import { proposed } from "../unit/setup/found_fixtures.ts";
 import { fuzzRuns } from "../support/fuzz_runs.ts";
 
 const proposal: Proposal = {
@@ -121,6 +124,101 @@ Deno.test("withProposal() keeps the values of any text", async () => {
     fc.asyncProperty(fc.array(fc.constantFrom(...tokens), { maxLength: 40 }), async (words) => {
       await isAdded(words.join(""));
     }),
-    { numRuns: fuzzRuns(2000) },
+    { numRuns: fuzzRuns(800) },
   );
+});
+
+const words = fc.oneof(
+  fc.constantFrom(
+    ...[
+      "gw",
+      "bastion",
+      "a.corp.example",
+      "b.corp.example",
+      "*",
+      "*.corp.example",
+      "10.1.*",
+      "10.1.2.3",
+      "!gw",
+    ],
+    ...[
+      "me@gw:22",
+      "gw,bastion",
+      "none",
+      "%h.x.example",
+      "fd00::1",
+      "[fd00::1]:22",
+      "x_y.example",
+      "münchen.example",
+    ],
+    ...[
+      "-x",
+      "a$b",
+      "a:b",
+      'a"b',
+      "a#b",
+      "a\u2028b",
+      "1e3",
+      "true",
+      "42",
+      "~",
+      "a".repeat(300),
+      "*.com",
+      "any",
+      "<local>",
+    ],
+  ),
+  fc.string({ maxLength: 12 }),
+);
+const sshLine = fc.tuple(
+  fc.constantFrom(
+    "Host",
+    "HostName",
+    "ProxyJump",
+    "Port",
+    "User",
+    "LocalForward 1",
+    "DynamicForward",
+    "Match host",
+  ),
+  fc.array(words, { minLength: 1, maxLength: 3 }),
+).map(([keyword, values]) => `${keyword} ${values.map((word) => word.replace(/\s/g, "")).join(" ")}`);
+const urls = fc.oneof(
+  fc.constantFrom(
+    "https://api.corp.example:6443",
+    "http://127.0.0.1:8080/x",
+    "https://[fd00::1]",
+    "socks5h://p:1",
+  ),
+  words.map((word) => `https://${word}`),
+  words,
+);
+
+Deno.test("propose() makes a valid configuration from anything that it finds", async () => {
+  const anything = fc.record({
+    ssh: fc.array(sshLine, { maxLength: 25 }),
+    contexts: fc.array(fc.record({ name: words, url: urls }), { maxLength: 4 }),
+    proxy: urls,
+    noProxy: fc.array(words, { maxLength: 4 }),
+    catalogues: fc.array(urls, { maxLength: 3 }),
+  });
+  let count = 0;
+  await fc.assert(
+    fc.asyncProperty(anything, async ({ ssh, contexts, proxy, noProxy, catalogues }) => {
+      const found = await proposed({
+        ssh: ssh.join("\n"),
+        contexts: contexts.filter(({ url }) => URL.canParse(url)),
+        proxies: { http_proxy: proxy, no_proxy: noProxy.join(",") },
+        catalogues: catalogues.filter((url) => URL.canParse(url)),
+      });
+      if (found.text === "") return;
+      count++;
+      const world = new MemoryWorld();
+      const text = withProposal("", found.proposal);
+      const { errors } = await readConfig(world, { text, withoutCatalogues: true });
+      assert.deepEqual(errors, [], text);
+    }),
+    { numRuns: fuzzRuns(200) },
+  );
+  assert.ok(count > 20, `only ${count} proposals`);
 });

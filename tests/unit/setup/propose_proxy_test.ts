@@ -110,7 +110,7 @@ Deno.test("proposeProxy() moves a password into a file", async () => {
     /proxy: \{ proxy: \{ url: "https:\/\/proxy\.example", user: me@corp, passwordFile: \/config\/proxy\.password \} \}/,
   );
   assert.deepEqual(proposal.secrets, [
-    { path: "/config/proxy.password", text: "hunter:2\n", variable: "HTTPS_PROXY" },
+    { path: "/config/proxy.password", text: "hunter:2\n", variable: "HTTPS_PROXY", transport: "proxy" },
   ]);
   assert.doesNotMatch(text, /hunter/);
 });
@@ -122,7 +122,10 @@ Deno.test("propose() adds a catalogue once, and not a configured one", async () 
     "https://two.example/api",
     "https://old.example",
   ];
-  const { lines } = await proposed({ catalogues, existing: { catalogues: ["https://old.example/"] } });
+  const { lines } = await proposed({
+    catalogues,
+    existing: { catalogues: [{ url: "https://old.example/", name: "main" }] },
+  });
   assert.deepEqual(lines, [
     "catalogues:",
     '  - { lieutenant: "https://one.example/", name: one.example }',
