@@ -19,7 +19,7 @@ export function demandRoutes({ path, rules, settings, catalogues }: LoadedConfig
     "Cannot start the instance: there is no configuration, no --route and no catalogue, so nothing would be routed",
     {
       hint:
-        "write a configuration for this machine: postern setup; fetch a catalogue: postern update; or try: " +
+        "fetch a catalogue: postern update; write a configuration for this machine: postern setup; or try: " +
         "postern proxy --route .corp.example=proxy:http://127.0.0.1:3128",
     },
   );
