@@ -4,8 +4,8 @@ export interface Peer {
    * The program's name; searched in the peers' directory, then in PATH and Debian's directories for daemons.
    */
   readonly program: string;
-  /** The Debian package with the program. */
-  readonly debian?: string;
+  /** The Debian package with the program; a list if the program needs another one. */
+  readonly debian?: string | readonly string[];
   /** Built from `tests/peers/` with Go; `own` means a separate module with the program's name. */
   readonly go?: "shared" | "own" | GoPackage;
   /** A zip file of Maven Central, and the arguments of its build step. */
@@ -52,12 +52,18 @@ export const peers = {
   gpg: { program: "gpg", debian: "gnupg" },
   groff: { program: "groff", debian: "groff-base" },
   grpctalk: { program: "grpctalk", go: { module: "konnectivity", path: "./grpctalk" } },
+  gsettings: {
+    program: "gsettings",
+    debian: ["libglib2.0-bin", "gsettings-desktop-schemas"],
+    isOptional: true,
+  },
   h2spec: {
     program: "h2spec",
     go: { module: "h2spec", path: "github.com/summerwind/h2spec/cmd/h2spec" },
   },
   ip: { program: "ip", debian: "iproute2" },
   java: { program: "java", debian: "default-jre-headless", isOptional: true },
+  javac: { program: "javac", debian: "default-jdk-headless", isOptional: true },
   keycloak: {
     program: "keycloak/bin/kc.sh",
     maven: {
@@ -92,6 +98,7 @@ export const peers = {
     go: { module: "konnectivity", path: "sigs.k8s.io/apiserver-network-proxy/cmd/test-server" },
   },
   konnload: { program: "konnload", go: { module: "konnectivity", path: "./konnload" } },
+  kreadconfig5: { program: "kreadconfig5", debian: "libkf5config-bin", isOptional: true },
   kubectl: { program: "kubectl", go: "own" },
   kubelogin: { program: "kubelogin", go: "own" },
   kubernetes: { program: "kubernetes", go: "own" },
@@ -122,6 +129,7 @@ export const peers = {
   umoci: { program: "umoci", debian: "umoci" },
   versitygw: { program: "versitygw", go: "own" },
   wget: { program: "wget", debian: "wget", isOptional: true },
+  wine: { program: "wine", debian: "wine", isOptional: true },
   zsh: { program: "zsh", debian: "zsh" },
 } as const satisfies Readonly<Record<string, Peer>>;
 

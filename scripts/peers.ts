@@ -51,7 +51,7 @@ async function installDebian(wanted: readonly Wanted[], reasons: Map<PeerName, s
   if (await run([...install, ...packages], { env: quiet }) === undefined) return;
   // A package that fails must not prevent the others.
   for (const [name, peer] of wanted) {
-    const failure = await run([...install, peer.debian ?? ""], { env: quiet });
+    const failure = await run([...install, ...[peer.debian ?? []].flat()], { env: quiet });
     if (failure !== undefined) reasons.set(name, failure);
   }
 }

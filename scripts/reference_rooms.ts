@@ -26,7 +26,7 @@ const holds: Readonly<Record<string, string>> = {
   transports: "the kinds of transport, one thin file for each",
   plan: "configuration to rules and transports, without an instance",
   instances: "finds running instances, starts and stops them",
-  resolver: "points the system's resolver at an instance",
+  resolver: "points the system's resolver and proxy settings at an instance",
   instance: "one running postern: listeners, reload, drain, status, DNS names",
   fleet: "update and refresh of catalogues, tests of clusters",
   roles: "the servers other than an instance: Konnectivity's parts, the egress controller",

@@ -81,6 +81,13 @@ const limits = record({
     ),
     30_000,
   ),
+  head: optional(
+    described(
+      integer({ min: 8192, max: 16 * 1024 * 1024 }),
+      "Maximum size of an HTTP head in bytes, in both directions; one line may take a quarter.",
+    ),
+    256 * 1024,
+  ),
 });
 
 const listen = record({
@@ -126,6 +133,7 @@ export const defaultLimits: Infer<typeof limits> = {
   dial: 20_000,
   drain: 30_000,
   halfCloseLinger: 30_000,
+  head: 256 * 1024,
 };
 
 /** The kinds of listener that accept proxy clients. */

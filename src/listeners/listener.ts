@@ -1,5 +1,6 @@
 import type { Clock, Conn, Deadlines, Dial, Log, Messages } from "../core/mod.ts";
 import { PosternError } from "../words/mod.ts";
+import type { headDecoders } from "../wire/mod.ts";
 import type { Authenticator } from "./authenticator.ts";
 import type { Pages } from "./pages/page.ts";
 
@@ -13,6 +14,15 @@ export interface ListenerLimits {
   readonly halfCloseLinger: number;
   /** Time limit for an idle HTTP connection (default: 60,000). */
   readonly keepAlive?: number;
+  /** Maximum size of an HTTP head in bytes, in both directions (default: 256 KiB). */
+  readonly head?: number;
+}
+
+export type HeadLimits = Parameters<typeof headDecoders.request>[0];
+
+/** The limits for reading an HTTP head. One line may take a quarter of it. */
+export function headLimits({ head = 256 * 1024 }: { readonly head?: number | undefined }): HeadLimits {
+  return { head, line: head >> 2, hint: "raise listen.limits.head" };
 }
 
 /** The dependencies of every listener. Routing is hidden behind `dial`. */

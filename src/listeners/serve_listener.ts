@@ -1,7 +1,7 @@
 import { accepting, type Listening } from "../world/mod.ts";
 import { type Conn, Messages, Tasks } from "../core/mod.ts";
 import { describe, PosternError } from "../words/mod.ts";
-import type { ListenerDeps, Serve, Unheard } from "./listener.ts";
+import { headLimits, type ListenerDeps, type Serve, type Unheard } from "./listener.ts";
 
 const mostTurnedAway = 64;
 const turnAwayWithin = 1000;
@@ -125,7 +125,7 @@ class ListenerClients {
       unheard,
     };
     try {
-      await this.#serve(client, new Messages(client), deps, options);
+      await this.#serve(client, new Messages(client, { limit: headLimits(deps.limits).head }), deps, options);
     } finally {
       this.#clients.delete(client);
       await client[Symbol.asyncDispose]();

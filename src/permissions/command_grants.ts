@@ -120,6 +120,15 @@ const installer: Grants = {
 
 const uninstaller: Grants = { ...installer, read: ["{services}"], write: ["{services}"], env: commonEnv };
 
+/** The programs that read and write the proxy settings of a desktop. */
+const desktopPrograms = [
+  ...["gsettings", "kreadconfig5", "kreadconfig6", "kwriteconfig5", "kwriteconfig6", "dbus-send"],
+  ...["networksetup", "reg"],
+];
+
+/** The variables that name the desktop of this session. */
+const desktopEnv = ["XDG_CURRENT_DESKTOP", "KDE_SESSION_VERSION"];
+
 export const instance: Grants = {
   net: "any",
   read: "any",
@@ -187,12 +196,14 @@ export const commandGrants: Readonly<Record<string, Grants>> = {
   console: { ...reader, run: ["{browser}"] },
   "emergency-credentials": emergency,
   dns: { ...reader, write: ["{state}", "{cache}", "{runtime}", "{resolver}"], run: ["systemctl"] },
+  "system-proxy": { ...client, env: [...commonEnv, ...desktopEnv], run: desktopPrograms },
   cleanup: {
     ...client,
     net: ["{control}", "127.0.0.1", "[::1]"],
     read: ["{config}", "{state}", "{cache}", "{runtime}", "{resolver}"],
     write: ["{state}", "{cache}", "{runtime}", "{resolver}"],
-    run: ["systemctl"],
+    env: [...commonEnv, ...desktopEnv],
+    run: ["systemctl", ...desktopPrograms],
   },
   // The options name any listen address and file.
   konnectivity: {

@@ -108,7 +108,7 @@ export function changesBetween(before: Plan, after: Plan): string[] {
   if (before.config.settings.unknown !== after.config.settings.unknown) {
     changes.push(`unknown is now ${after.config.settings.unknown} (was ${before.config.settings.unknown})`);
   }
-  for (const name of ["connections", "handshake", "dial", "drain", "halfCloseLinger"] as const) {
+  for (const name of ["connections", "handshake", "dial", "drain", "halfCloseLinger", "head"] as const) {
     if (before.limits[name] !== after.limits[name]) {
       changes.push(`the limit ${name} is now ${after.limits[name]} (was ${before.limits[name]})`);
     }

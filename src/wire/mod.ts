@@ -18,6 +18,7 @@ export {
   decodeResponseHead,
   encodeRequestHead,
   encodeResponseHead,
+  headDecoders,
   type HttpVersion,
   isPersistent,
   mostHead,

@@ -5,6 +5,7 @@ import { isConfiguration } from "./configurations.ts";
 
 const byCi = "one of the stages of .ci/run";
 const window = "opens a browser with a window; tests/interop/chromium_test.ts has one without";
+const desktop = "changes the settings of a desktop; tests/interop/system_proxy_test.ts";
 const released = "fetches a release; tests/interop/install_script_test.ts uses a local one";
 const others = "for another program, which the tests do not have";
 const sidecars = "for pods of HyperShift, with their paths; tests/interop/hypershift_test.ts";
@@ -24,6 +25,7 @@ const leftOut: Readonly<Record<string, string>> = {
   "docs/guide/deployment.md: deno task compile && deno task image": byCi,
   'docs/guide/laptop.md: chromium --user-data-dir="$HOME/.config/chromium-corp" --proxy-pac-url=http://localhost:12000/proxy.pac':
     window,
+  "docs/guide/laptop.md: postern system-proxy on": desktop,
   "docs/guide/ci.md: # .github/workflows/deploy.yml, the steps of a job": others,
   "docs/guide/ci.md: # .gitlab-ci.yml": others,
   "docs/guide/emergency.md: # the password of the resource": others,

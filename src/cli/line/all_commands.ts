@@ -31,6 +31,7 @@ import setup from "../machine/setup.ts";
 import status from "../instance/status.ts";
 import stop from "../instance/stop.ts";
 import { kubelogin, ocWebLogin, switchCluster } from "../clusters/switch_cluster.ts";
+import systemProxy from "../machine/system_proxy.ts";
 import test from "../clusters/test.ts";
 import top from "../instance/top.ts";
 import update from "../clusters/update.ts";
@@ -55,7 +56,7 @@ export const commandGroups: readonly CommandGroup[] = [
       login,
     ],
   },
-  { title: "Instances", isBrief: true, commands: [connections, reload, stop, logs, pac, dns] },
+  { title: "Instances", isBrief: true, commands: [connections, reload, stop, logs, pac, dns, systemProxy] },
   {
     title: "Clusters",
     isBrief: true,

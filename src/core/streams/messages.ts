@@ -9,7 +9,7 @@ import { PosternError } from "../../words/mod.ts";
 export type Decode<T> = (bytes: Uint8Array<ArrayBuffer>) => { value: T; used: number } | undefined;
 
 export interface MessagesOptions {
-  /** The maximum size of a message. */
+  /** The maximum size of a message (default: 64 KiB). */
   readonly limit?: number;
   /** The first size of the buffer, in bytes. */
   readonly initial?: number;
@@ -17,6 +17,8 @@ export interface MessagesOptions {
 
 const nothing = new Uint8Array();
 const usual = 512;
+/** The maximum size of the buffer for a body, which needs no complete message. */
+const mostRead = 64 * 1024;
 /** A pool of first buffers: most requests fit into one, and none outlives its request. */
 const spare: Uint8Array<ArrayBuffer>[] = [];
 const mostSpare = 256;
@@ -35,7 +37,7 @@ export class Messages {
   #wasFilled = false;
   #filling: Promise<boolean> | undefined;
 
-  constructor(conn: Conn, { limit = 64 * 1024, initial = usual }: MessagesOptions = {}) {
+  constructor(conn: Conn, { limit = mostRead, initial = usual }: MessagesOptions = {}) {
     this.#conn = conn;
     this.#limit = limit;
     this.#buffer = (initial === usual ? spare.pop() : undefined) ?? new Uint8Array(initial);
@@ -151,7 +153,7 @@ export class Messages {
    */
   #fitBuffer(): void {
     if (this.#wasFilled) {
-      this.#largest = Math.min(this.#limit, Math.max(this.#largest, this.#buffer.length * 8));
+      this.#largest = Math.min(this.#limit, mostRead, Math.max(this.#largest, this.#buffer.length * 8));
       if (this.#buffer.length < this.#largest) this.#buffer = new Uint8Array(this.#largest);
     } else if (this.#buffer.length > this.#smallest) {
       this.#buffer = new Uint8Array(this.#smallest);

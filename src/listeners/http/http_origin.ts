@@ -13,11 +13,16 @@ export class Origin {
   #isOver = false;
   #isResting = false;
 
-  constructor(key: string, dialed: Dialed, generation: number | undefined) {
+  /** `limit` is the maximum size of a response head. */
+  constructor(
+    key: string,
+    dialed: Dialed,
+    { generation, limit }: { generation: number | undefined; limit: number },
+  ) {
     this.key = key;
     this.dialed = dialed;
     this.generation = generation;
-    this.messages = new Messages(dialed.conn, { initial: 2048 });
+    this.messages = new Messages(dialed.conn, { initial: 2048, limit });
   }
 
   /** Whether it can take a request; false after the server closed it or sent unrequested bytes. */
