@@ -1,5 +1,6 @@
 import { connectInstance } from "../instances/mod.ts";
 import { listenOf, loadConfig, type Settings } from "../plan/mod.ts";
+import { readProxyState } from "../resolver/mod.ts";
 import { parsePattern } from "../routing/mod.ts";
 import { installedFiles } from "../service/mod.ts";
 import { formatTarget, isPosternError } from "../words/mod.ts";
@@ -24,12 +25,22 @@ export async function nextSteps(
         : `start postern: ${postern} proxy --background`,
     );
   }
+  if (address !== undefined) steps.push(await useOf(world, address));
   const host = exampleHost(proposal);
   if (host !== undefined) steps.push(`see the path to a host: postern explain --dial ${host}`);
-  if (address !== undefined) {
-    steps.push(`use it: eval "$(postern env)"; in a browser, set the PAC file http://${address}/proxy.pac`);
-  }
   return steps.slice(0, 3);
+}
+
+/** How the programs of this machine use the instance. */
+async function useOf(world: World, address: string): Promise<string> {
+  const { platform, env } = world.process;
+  const hasDesktop = platform !== "linux" || Boolean(env("XDG_CURRENT_DESKTOP"));
+  const browser = !hasDesktop
+    ? `; in a browser, set the PAC file http://${address}/proxy.pac`
+    : await readProxyState(world)
+    ? ""
+    : "; in browsers: postern system-proxy on";
+  return `in this shell: eval "$(postern env)"${browser}`;
 }
 
 /** The address of a listener that serves the PAC file. */

@@ -41,6 +41,8 @@ peerTest(
         "  HostName 127.0.77.5",
         `  Port ${hidden.addr.port}`,
         "  ProxyJump bastion",
+        "Host nowhere.invalid",
+        "  ProxyJump bastion",
       ],
       postern: [],
     });
@@ -80,6 +82,7 @@ peerTest(
         stderr,
         /^failed +ssh stranger-gw: .*its host key is not known yet\n +.*ssh stranger-gw$/m,
       );
+      assert.match(stderr, /^failed +route =nowhere\.invalid: Cannot reach nowhere\.invalid:22.*bastion/m);
       assert.match(stderr, /^failed +kubernetes lost: .*refused/m);
       assert.match(stderr, /^failed +kubernetes expired: .*401/m);
     });
@@ -105,7 +108,7 @@ peerTest(
       assert.ok(after.startsWith(before), after);
       for (const text of [after, written.stdout, written.stderr]) {
         assert.doesNotMatch(text, /s3cret|token-of/);
-        assert.doesNotMatch(text, /stranger-gw: \{|lost: \{|expired: \{/);
+        assert.doesNotMatch(text, /stranger-gw: \{|lost: \{|nowhere\.invalid, via|expired: \{/);
       }
       const password = `${home.places.config}/proxy.password`;
       assert.equal(await Deno.readTextFile(password), `${account.password}\n`);
@@ -117,7 +120,7 @@ peerTest(
       const after = await Deno.readTextFile(configFile);
       const { code, stdout, stderr } = await home.run(["setup", "--yes", "--timeout", "10s"], { env });
       assert.deepEqual([code, stdout], [0, ""], stderr);
-      assert.match(stderr, /nothing to add to ".*": 3 lines left out, because the check failed\n$/);
+      assert.match(stderr, /nothing to add to ".*": 4 lines left out, because the check failed\n$/);
       assert.equal(await Deno.readTextFile(configFile), after);
     });
   },
