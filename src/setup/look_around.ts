@@ -70,7 +70,14 @@ async function foundContexts(
         const { file, place } = await placeOf(world, present, name);
         const at = `${shown(file)}${place}`;
         try {
-          const { cluster: { server, proxyUrl } } = config.context(name);
+          const { cluster: { server, proxyUrl }, user } = config.context(name);
+          // A file that kubectl does not read may come from anywhere, and its plugin would run at once.
+          if (!isUsual && file !== home && user.exec) {
+            notes.push(
+              `${at}: ${name} signs in with the program ${user.exec.command}: to add it, set KUBECONFIG to this file`,
+            );
+            continue;
+          }
           found.push({
             name,
             // A service does not know the KUBECONFIG of this shell.
@@ -155,6 +162,12 @@ async function foundCatalogues(
   const base = process.env("XDG_CACHE_HOME");
   const path = `${base?.startsWith("/") ? base : `${places.home}/.cache`}/commodore/token`;
   try {
+    const info = await files.info(path);
+    const isForeign = info?.owner !== undefined && process.uid !== undefined && info.owner !== process.uid;
+    if (isForeign || ((info?.mode ?? 0) & 0o022) !== 0) {
+      notes.push(`${shown(path)}: not used, because other users may write it`);
+      return found;
+    }
     const text = await files.readTextIfThere(path, { limit: mostBytes });
     const tokens: unknown = text === undefined ? {} : JSON.parse(text);
     for (const url of isMapping(tokens) ? Object.keys(tokens) : []) add(url, shown(path));

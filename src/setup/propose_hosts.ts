@@ -1,4 +1,4 @@
-import { formatIp, isLoopbackHost, parseIPv4, type Target } from "../words/mod.ts";
+import { formatIp, isLoopback, isLoopbackHost, parseIPv4, type Target } from "../words/mod.ts";
 import { exampleOf, type SshHost, type SshSurvey, type SshSurveyEntry } from "../ssh/mod.ts";
 import {
   type Existing,
@@ -143,6 +143,8 @@ class Jumps {
     const jump = this.#through(host, place);
     if (!jump) return;
     const text = isPattern ? pattern : host.hostName;
+    // There it is the jump host itself, here it is this machine.
+    if (isLoopbackHost(text)) return;
     // `Host db* *.corp` may list the same host twice.
     if (jump.behind.some((one) => one.text === text)) return;
     jump.behind.push({ text, name: pattern, port: host.port, place });
@@ -293,10 +295,12 @@ function patternOf(text: string): string | undefined {
     const bytes = network.split(".").filter((part) => part !== "").map(Number);
     const bits = bytes.length * 8;
     const address = Uint8Array.from([...bytes, 0, 0, 0].slice(0, 4));
-    return bytes.some((byte) => byte > 255) ? undefined : `${formatIp(address)}/${bits}`;
+    const isUsable = bytes.every((byte) => byte <= 255) && !isLoopback(address) && bytes[0] !== 0;
+    return isUsable ? `${formatIp(address)}/${bits}` : undefined;
   }
   const domain = /^\*\.([^*?]+)$/.exec(text)?.[1]?.toLowerCase();
   // The user wrote the domain, so a private one of a single label is fine.
+  if (domain !== undefined && isLoopbackHost(domain)) return undefined;
   return domain === undefined || isTooBroad(domain, { isWritten: true }) ? undefined : `.${domain}`;
 }
 

@@ -4,6 +4,7 @@ import { NamedServer } from "../support/kube_instance.ts";
 import { pod, service } from "../support/kube_objects.ts";
 import { runPeer } from "../support/peer_program.ts";
 import { inNamespace } from "../support/namespaces.ts";
+import type { PeerName } from "../../scripts/peer_table.ts";
 import { peerTest, skippedTest } from "../support/peers.ts";
 import { startTinyproxy } from "../support/real_proxies.ts";
 import { openSshHousehold, sshHostLines } from "../support/ssh_household.ts";
@@ -11,12 +12,15 @@ import { SshLab, sshPeers } from "../support/sshd.ts";
 
 const account = { user: "me", password: "s3cretWord" };
 
-peerTest(
+const namespace = inNamespace("--mount");
+
+setupTest(
   "postern setup configures ssh hosts, clusters and a proxy from an empty home, within a minute",
   [...sshPeers, "curl", "kubernetes", "tinyproxy"],
   async (paths, t) => {
     await using lab = await SshLab.create(paths);
-    const bastion = await lab.start("bastion");
+    // Only the jump host knows this name.
+    const bastion = await lab.start("bastion", { hosts: { "db.corp.example": "127.0.0.1" } });
     const stranger = await lab.start("stranger");
     const known = await Deno.readTextFile(lab.knownHosts);
     // The host key of the second server is not known, and its configuration would accept any new key.
@@ -30,7 +34,7 @@ peerTest(
     await cluster.untilReady("default", "web");
     await using proxy = await startTinyproxy(paths.tinyproxy, lab.directory, account);
     await using hidden = Deno.serve(
-      { hostname: "127.0.77.5", port: 0, onListen: () => {} },
+      { hostname: "127.0.0.1", port: 0, onListen: () => {} },
       () => new Response("from behind ssh"),
     );
     await using home = await openSshHousehold(lab, {
@@ -38,7 +42,7 @@ peerTest(
         ...sshHostLines("bastion", bastion),
         ...sshHostLines("stranger-gw", stranger, "StrictHostKeyChecking accept-new"),
         "Host db",
-        "  HostName 127.0.77.5",
+        "  HostName db.corp.example",
         `  Port ${hidden.addr.port}`,
         "  ProxyJump bastion",
         "Host nowhere.invalid",
@@ -77,7 +81,10 @@ peerTest(
       assert.match(stderr, /^ok +ssh bastion: signed in to bastion$/m);
       assert.match(stderr, /^ok +kubernetes lab: 127\.0\.0\.1:[0-9]+ answers: Kubernetes v/m);
       assert.match(stderr, /^ok +proxy proxy: 127\.0\.0\.1:[0-9]+ answers$/m);
-      assert.match(stderr, /^ok +route 127\.0\.77\.5: 127\.0\.77\.5:[0-9]+ answers through bastion$/m);
+      assert.match(
+        stderr,
+        /^ok +route =db\.corp\.example: db\.corp\.example:[0-9]+ answers through bastion$/m,
+      );
       assert.match(
         stderr,
         /^failed +ssh stranger-gw: .*its host key is not known yet\n +.*ssh stranger-gw$/m,
@@ -93,7 +100,7 @@ peerTest(
     await t.step("curl then reaches a pod, a host behind ssh, and explain shows the proxy", async () => {
       assert.equal(await fetched("http://web.default.svc.lab/"), "from a pod");
       assert.equal(await fetched("http://web.default.svc/"), "");
-      assert.equal(await fetched(`http://127.0.77.5:${hidden.addr.port}/`), "from behind ssh");
+      assert.equal(await fetched(`http://db.corp.example:${hidden.addr.port}/`), "from behind ssh");
       const { stdout } = await home.run(["explain", "--dial", "nothing.invalid:80"]);
       assert.match(stdout, /^nothing\.invalid:80 goes to proxy\n[^]*reached the proxy "proxy"/);
     });
@@ -126,20 +133,10 @@ peerTest(
   },
 );
 
-/** Merges kubeconfigs with one context each. */
-function merged(texts: readonly string[]): string {
-  const [first, ...more] = texts.map((text) => JSON.parse(text));
-  for (const list of ["clusters", "contexts", "users"]) {
-    for (const other of more) first[list].push(...other[list]);
-  }
-  return JSON.stringify(first, null, 2);
-}
-
-const namespace = inNamespace("--mount");
-const isBehind = "postern setup reaches an API server through the jump host of its domain";
-if ("missing" in namespace) skippedTest(isBehind, namespace.missing);
-else {
-  peerTest(isBehind, [...sshPeers, "kubernetes"], async (paths) => {
+setupTest(
+  "postern setup reaches an API server through the jump host of its domain",
+  [...sshPeers, "kubernetes"],
+  async (paths) => {
     await using lab = await SshLab.create(paths);
     // Only the jump host knows these names.
     const hosts = { "api.inner.example": "127.0.0.1", "db.inner.example": "127.0.0.1" };
@@ -167,5 +164,20 @@ else {
     assert.match(stdout, /^\+ {2}- \{ to: \.inner\.example, via: jump \}$/m);
     const { stderr: checked } = await home.run(["config", "check"]);
     assert.match(checked, /is valid$/m);
-  });
+  },
+);
+
+/** Registers a test whose ssh servers have their own hosts file. */
+function setupTest<Name extends PeerName>(...[name, peers, test]: Parameters<typeof peerTest<Name>>): void {
+  if ("missing" in namespace) skippedTest(name, namespace.missing);
+  else peerTest(name, peers, test);
+}
+
+/** Merges kubeconfigs with one context each. */
+function merged(texts: readonly string[]): string {
+  const [first, ...more] = texts.map((text) => JSON.parse(text));
+  for (const list of ["clusters", "contexts", "users"]) {
+    for (const other of more) first[list].push(...other[list]);
+  }
+  return JSON.stringify(first, null, 2);
 }

@@ -68,6 +68,26 @@ Deno.test("lookAround() names the files that kubectl reads only here or never", 
   ]);
 });
 
+Deno.test("lookAround() runs no plugin of a kubeconfig that kubectl does not read", async () => {
+  const plugin = [
+    "users:",
+    "- { name: me, user: { exec: { apiVersion: client.authentication.k8s.io/v1, command: ./evil, interactiveMode: Never } } }",
+  ];
+  const text = kubeconfig(["one", "server: https://one.example"]).replace(
+    "cluster: one }",
+    "cluster: one, user: me }",
+  );
+  const files = (path: string) => ({ [path]: [text, ...plugin].join("\n") });
+  const usual = await found({ files: files("/home/me/.kube/config") });
+  assert.deepEqual(usual.contexts.map(({ name }) => name), ["one"]);
+  const other = await found({ files: files("/home/me/.kube/downloaded.yaml") });
+  assert.deepEqual(other.contexts, []);
+  assert.match(
+    other.notes.join(),
+    /downloaded\.yaml:7: one signs in with the program .*evil: to add it, set KUBECONFIG/,
+  );
+});
+
 Deno.test("lookAround() ignores the kubeconfig of postern shell", async () => {
   const { contexts } = await found({
     env: { KUBECONFIG: "/tmp/one", POSTERN_CLUSTER: "one" },

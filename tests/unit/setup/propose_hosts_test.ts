@@ -79,6 +79,13 @@ const cases: {
     ],
   },
   {
+    name: "no route for a loopback address",
+    ssh:
+      "Host gw\nHost a\n  HostName localhost\n  ProxyJump gw\nHost b\n  HostName 127.0.0.1\n  ProxyJump gw\n" +
+      "Host 127.* *.localhost\n  ProxyJump gw\n",
+    lines: ["transports:", "  gw: { ssh: gw }"],
+  },
+  {
     name: "no route for patterns that are too broad or have no equal",
     ssh: "Host *.com db-*\n  ProxyJump gw\n",
     lines: ["transports:", "  gw: { ssh: gw }"],
