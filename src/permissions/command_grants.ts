@@ -226,6 +226,8 @@ export const commandGrants: Readonly<Record<string, Grants>> = {
   service: installer,
   install: installer,
   config: { ...walker, net: ["{control}"], write: ["{config}", "{state}", "{cache}", "{runtime}"] },
+  // Tries what it proposes as an instance would, then writes the configuration and the password of a proxy.
+  setup: { ...walker, write: ["{config}", "{state}", "{cache}", "{runtime}", "{ssh}", "{agent}"] },
   doctor: walker,
   demo: { net: ["127.0.0.1", "[::1]", "localhost"], env: commonEnv, sys: ["uid"] },
   completion: { env: commonEnv },

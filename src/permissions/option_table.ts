@@ -134,6 +134,7 @@ export const writingOptions: Readonly<Record<string, readonly string[]>> = {
   proxy: ["--listen-unix", "--ready-file", "--log-file"],
   forward: ["--ready-file"],
   config: [optionNames.config],
+  setup: [optionNames.config],
   kubeconfig: ["--file"],
   "emergency-credentials": ["--file"],
   konnectivity: ["--uds-name", "--proxy-uds"],

@@ -9,6 +9,7 @@ const desktop = "changes the settings of a desktop; tests/interop/system_proxy_t
 const released = "fetches a release; tests/interop/install_script_test.ts uses a local one";
 const others = "for another program, which the tests do not have";
 const sidecars = "for pods of HyperShift, with their paths; tests/interop/hypershift_test.ts";
+const asking = "asks at a terminal; tests/cli/setup_test.ts";
 const tokens = "an excerpt; tests/interop/konnectivity_cluster_test.ts has the whole command";
 
 /** Blocks that no test runs, by page and first line, with the reason. */
@@ -16,6 +17,7 @@ const leftOut: Readonly<Record<string, string>> = {
   "CONTRIBUTING.md: npx --yes deno@2.9.6 task demo    # a self-contained simulation": byCi,
   "README.md: npx --yes deno@2.9.6 task demo": byCi,
   "docs/guide/start.md: npx --yes deno@2.9.6 task compile     # dist/postern and dist/postern.sha256": byCi,
+  "docs/guide/start.md: postern setup": asking,
   "README.md: curl -fsSL URL/install.sh | sh                                    # --help, --version, --to":
     released,
   "docs/guide/start.md: curl -fsSL URL/install.sh | sh                                    # --help, --version, --to":

@@ -30,6 +30,7 @@ import reload from "../instance/reload.ts";
 import service from "../service/service.ts";
 import { kharonInstall, serviceInstall } from "../service/service_install.ts";
 import serviceUninstall from "../service/service_uninstall.ts";
+import setup from "../machine/setup.ts";
 import sshConfig from "../instance/ssh_config.ts";
 import status from "../instance/status.ts";
 import stop from "../instance/stop.ts";
@@ -76,6 +77,7 @@ export const commandGroups: readonly CommandGroup[] = [
     title: "Setup",
     isBrief: true,
     commands: [
+      setup,
       config,
       doctor,
       cleanup,
