@@ -20,7 +20,6 @@ export type {
   EndedConnection,
   ErrorInfo,
   ExplanationInfo,
-  ForwardRequest,
   ForwardUpdate,
   Hello,
   HopInfo,

@@ -1,13 +1,13 @@
 import type { Log } from "../core/mod.ts";
 import { describe, isPosternError, PosternError } from "../words/mod.ts";
 import type { World } from "../world/mod.ts";
-import type { BoundForward, ControlClient, ForwardRequest } from "../control/mod.ts";
-import { checkedForwards } from "../listeners/mod.ts";
+import type { BoundForward, ControlClient } from "../control/mod.ts";
+import { checkedForwards, type WrittenForward } from "../listeners/mod.ts";
 import { connectInstance, isUntrusted } from "../instances/mod.ts";
 import { PrivateInstance } from "./private_instance.ts";
 
 export interface ForwardsOptions {
-  readonly asked: ForwardRequest;
+  readonly asked: { readonly forwards: readonly WrittenForward[]; readonly allowOpen: boolean };
   /** A configuration that the user named; the command then forwards by itself. */
   readonly config?: string | undefined;
   /** The instance that the user named; it must be running. */
@@ -40,7 +40,7 @@ export async function keepForwards(world: World, options: ForwardsOptions): Prom
   } catch (error) {
     const isMissing = isPosternError(error, "refused") && error.detail === "no_instance";
     if (!isMissing || id !== undefined) throw error;
-    // Another user may have put a socket in the place of the instance's.
+    // Another user may have put a socket at the instance's path.
     if (isUntrusted(error.cause)) await alone(describe(error.cause));
     else await alone(`instance "${name}" is not running`);
     return await forwardAlone(world, options);

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { type Conn, Deadlines, Messages } from "../../../../src/core/mod.ts";
 import { formatEndpoint, PosternError } from "../../../../src/words/mod.ts";
-import { ControlClient, type ForwardRequest, type ForwardUpdate } from "../../../../src/control/mod.ts";
+import { ControlClient, type ForwardUpdate } from "../../../../src/control/mod.ts";
 import type { ControlOptions } from "../../../../src/listeners/pages/control.ts";
 import { createControl, forRequests, type PageSource, serveControl } from "../../../../src/listeners/mod.ts";
 import { FakeDial } from "../../../support/fake_dial.ts";
@@ -293,7 +293,7 @@ for (const { forwards, says } of refusedForwards) {
   Deno.test(`the control API refuses forwards: ${says.source}`, async () => {
     const { client, wanted, ended } = forwarding(bound);
     await assert.rejects(
-      client.forward({ forwards, allowOpen: false } as unknown as ForwardRequest, () => {}, { signal }),
+      client.forward({ forwards, allowOpen: false } as typeof asked, () => {}, { signal }),
       (error) => error instanceof PosternError && error.code === "usage" && says.test(error.message),
     );
     await ended();
