@@ -8,14 +8,12 @@ import {
   mayNeed,
   needsTable,
   optionNames,
-  plugin,
   readCommandLine,
   runtimeFlags,
   sourceFacts,
-  startsInstances,
+  startedLater,
   valueOf,
   workerPermissions,
-  writesKubeconfigs,
 } from "../permissions/mod.ts";
 import { Faults } from "./faults.ts";
 
@@ -77,14 +75,11 @@ async function main(line: CommandLine, { version, main }: Program): Promise<numb
   const { run } = await import("../cli/mod.ts");
   // Deno's flags for processes that start from source later: a background instance gets the flags of this command line,
   // a service the flags of an instance, and an exec plugin in a kubeconfig the flags of the plugin.
-  const handsOn = (startsInstances(command) || writesKubeconfigs(command)) && !world.process.isCompiled;
+  const later = world.process.isCompiled ? undefined : startedLater(command);
   // Without --quiet, Deno logs a line for each permitted program that is missing.
-  const flags = !facts || !handsOn ? [] : [
+  const flags = !facts || later === undefined ? [] : [
     ...[...runtimeFlags, "--quiet"],
-    ...flagsFor(
-      command === "proxy" ? line : readCommandLine([writesKubeconfigs(command) ? plugin : "proxy"]),
-      facts,
-    ),
+    ...flagsFor(command === "proxy" ? line : readCommandLine([later]), facts),
   ];
   world = createWorld({ main, flags, rights });
   const flushLog = () => log.flush();

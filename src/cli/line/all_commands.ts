@@ -23,6 +23,7 @@ import logout from "../clusters/logout.ts";
 import logs from "../instance/logs.ts";
 import pac from "../instance/pac.ts";
 import proxy from "../instance/proxy.ts";
+import run from "../instance/run.ts";
 import reload from "../instance/reload.ts";
 import service from "../service/service.ts";
 import { kharonInstall, serviceInstall } from "../service/service_install.ts";
@@ -44,6 +45,7 @@ export const commandGroups: readonly CommandGroup[] = [
       status,
       explain,
       env,
+      run,
       test,
       top,
       clusters,
