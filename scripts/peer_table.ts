@@ -6,6 +6,10 @@ export interface Peer {
   readonly program: string;
   /** The Debian package with the program. */
   readonly debian?: string;
+  /** Debian's directory with a subdirectory for each installed version; the highest is used. */
+  readonly versions?: string;
+  /** A file written before the Debian package is installed, such as one that keeps a service from starting. */
+  readonly before?: { readonly path: string; readonly text: string };
   /** Built from `tests/peers/` with Go; `own` means a separate module with the program's name. */
   readonly go?: "shared" | "own" | GoPackage;
   /** A zip file of Maven Central, and the arguments of its build step. */
@@ -29,6 +33,16 @@ export interface GoPackage {
 
 /** The name a test uses for a peer. */
 export type PeerName = keyof typeof peers;
+
+/** Debian's PostgreSQL. Its package would create a database and start it as a service of the system. */
+const postgresql = {
+  debian: "postgresql",
+  versions: "/usr/lib/postgresql",
+  before: {
+    path: "/etc/postgresql-common/createcluster.d/postern.conf",
+    text: "create_main_cluster = false\n",
+  },
+} as const;
 
 /** All peers. */
 export const peers = {
@@ -97,20 +111,32 @@ export const peers = {
   kubernetes: { program: "kubernetes", go: "own" },
   lieutenant: { program: "lieutenant", go: "own" },
   loadgen: { program: "loadgen", go: "shared" },
+  mariadb: { program: "mariadb", debian: "mariadb-client-core" },
+  mariadb_install_db: { program: "mariadb-install-db", debian: "mariadb-server-core" },
+  mariadbd: { program: "mariadbd", debian: "mariadb-server-core" },
   maven: { program: "mvn", debian: "maven", isOptional: true },
   microsocks: { program: "microsocks", debian: "microsocks" },
   openssl: { program: "openssl", debian: "openssl" },
   perl: { program: "perl", debian: "perl-base" },
+  pgbench: { program: "pgbench", ...postgresql },
+  postgres: { program: "postgres", ...postgresql },
+  postgresql_jdbc: { program: "postgresql.jar", debian: "libpostgresql-jdbc-java", isOptional: true },
   promcheck: { program: "promcheck", go: "shared" },
   proxyrules: { program: "proxyrules", go: "own" },
+  psql: { program: "psql", ...postgresql },
   python: { program: "python3", debian: "python3-venv", python: ["requests==2.32.5", "PySocks==1.7.1"] },
+  redis_benchmark: { program: "redis-benchmark", debian: "redis-tools" },
   redis_cli: { program: "redis-cli", debian: "redis-tools" },
   redis_server: { program: "redis-server", debian: "redis-server" },
+  rsync: { program: "rsync", debian: "rsync" },
   ruby: { program: "ruby", debian: "ruby", isOptional: true },
+  scp: { program: "scp", debian: "openssh-client" },
+  sftp: { program: "sftp", debian: "openssh-client" },
   sh: { program: "sh", debian: "dash" },
   shellcheck: { program: "shellcheck", debian: "shellcheck", isOptional: true },
   skopeo: { program: "skopeo", debian: "skopeo" },
   squid: { program: "squid", debian: "squid-openssl" },
+  sqlline: { program: "sqlline", debian: "sqlline", isOptional: true },
   ssh: { program: "ssh", debian: "openssh-client" },
   ssh_add: { program: "ssh-add", debian: "openssh-client" },
   ssh_agent: { program: "ssh-agent", debian: "openssh-client" },

@@ -44,6 +44,7 @@ async function installDebian(wanted: readonly Wanted[], reasons: Map<PeerName, s
     for (const [name] of wanted) reasons.set(name, refusal ?? "");
     return;
   }
+  for (const [, { before }] of wanted) if (before) await writeBefore(before);
   const packages = wanted.flatMap(([, peer]) => peer.debian ?? []);
   const install = [apt, "install", "--yes", "--no-install-recommends"];
   const quiet = { DEBIAN_FRONTEND: "noninteractive" };
@@ -54,6 +55,11 @@ async function installDebian(wanted: readonly Wanted[], reasons: Map<PeerName, s
     const failure = await run([...install, peer.debian ?? ""], { env: quiet });
     if (failure !== undefined) reasons.set(name, failure);
   }
+}
+
+async function writeBefore({ path, text }: NonNullable<Peer["before"]>): Promise<void> {
+  await Deno.mkdir(path.slice(0, path.lastIndexOf("/")), { recursive: true });
+  await Deno.writeTextFile(path, text);
 }
 
 async function buildGo(wanted: readonly Wanted[], reasons: Map<PeerName, string>): Promise<void> {
