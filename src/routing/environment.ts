@@ -199,14 +199,18 @@ function javaVariable(
 function sshVariables({ self = ["postern"], id, config, current }: EnvironmentOptions) {
   const nc = [
     ...[...self, "nc"],
-    ...(config === undefined ? [] : ["--config", config]),
-    ...(id === undefined ? [] : ["--id", id]),
+    // postern nc uses an instance or a file, not both.
+    ...(id !== undefined ? ["--id", id] : config !== undefined ? ["--config", config] : []),
   ];
   // ssh passes the command to a shell, after it has replaced the tokens.
   const command = `${nc.map((word) => posixWord(word.replaceAll("%", "%%"))).join(" ")} %h %p`;
-  const option = `-o ${posixWord(`ProxyCommand=${command}`)}`;
-  const added = (name: string) => `${former(name, current) ?? "ssh"} ${option}`;
-  return { GIT_SSH_COMMAND: added("GIT_SSH_COMMAND"), RSYNC_RSH: added("RSYNC_RSH") };
+  const option = `ProxyCommand=${command}`;
+  const added = (name: string, word: string) => `${former(name, current) ?? "ssh"} -o ${word}`;
+  return {
+    GIT_SSH_COMMAND: added("GIT_SSH_COMMAND", posixWord(option)),
+    // rsync splits this value itself: a doubled quote stands for one.
+    RSYNC_RSH: added("RSYNC_RSH", `'${option.replaceAll("'", "''")}'`),
+  };
 }
 
 function authorityOf(listener: string): string {

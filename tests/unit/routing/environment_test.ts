@@ -122,7 +122,11 @@ const commands: { asked: Asked; before?: string; command: string }[] = [
   { asked: {}, before: "ssh -i key", command: "ssh -i key -o 'ProxyCommand=postern nc %h %p'" },
   {
     asked: { id: "lab", config: "/etc/p.yaml" },
-    command: "ssh -o 'ProxyCommand=postern nc --config /etc/p.yaml --id lab %h %p'",
+    command: "ssh -o 'ProxyCommand=postern nc --id lab %h %p'",
+  },
+  {
+    asked: { config: "/etc/p.yaml" },
+    command: "ssh -o 'ProxyCommand=postern nc --config /etc/p.yaml %h %p'",
   },
   {
     asked: { self: ["/opt/100% a/it's"] },
@@ -138,6 +142,11 @@ for (const { asked, before, command } of commands) {
     assert.deepEqual(applied(once, undoEnvironment((name) => once[name]).changes), former);
   });
 }
+
+Deno.test("environmentFor() quotes the command of rsync as rsync reads it", () => {
+  const { RSYNC_RSH } = variables({ programs: "ssh", self: ["/opt/a b/postern"] });
+  assert.equal(RSYNC_RSH, "ssh -o 'ProxyCommand=''/opt/a b/postern'' nc %h %p'");
+});
 
 const notes: { asked: Asked; says: RegExp }[] = [
   { asked: { speaks: "socks" }, says: /SOCKS only/ },
