@@ -1,4 +1,16 @@
-export { ControlClient } from "./control_client.ts";
+export { ControlClient, hopsField } from "./control_client.ts";
+export {
+  addressPath,
+  checkedId,
+  type ControlAddress,
+  controlClient,
+  type ControlPlace,
+  controlPlaces,
+  idsIn,
+  lockPath,
+  socketPath,
+} from "./control_places.ts";
+export { controlProtocol } from "./control_protocol.ts";
 export type {
   CatalogueState,
   ConnectionInfo,
@@ -13,6 +25,7 @@ export type {
   LoggedLine,
   ProxyEnvironment,
   ReloadReport,
+  SshHosts,
   Status,
   TableState,
   TrafficSample,
@@ -21,4 +34,5 @@ export type {
   WatchedWhole,
   WatchUpdate,
 } from "./instance_state.ts";
+export { endTrailer, endTrailerText } from "./end_trailer.ts";
 export { errorInfo } from "./error_info.ts";

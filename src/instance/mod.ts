@@ -17,10 +17,12 @@ export {
 } from "./environment/environment_text.ts";
 export {
   checkConfig,
+  dialFromFiles,
   environmentFromFiles,
   explainFromFiles,
   pacFromFiles,
   showConfig,
+  sshHostsFromFiles,
 } from "./environment/from_files.ts";
 export { proxyEnvironment } from "./environment/proxy_environment.ts";
 export { removeStaleSocket } from "./listening/stale_socket.ts";

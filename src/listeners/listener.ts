@@ -82,3 +82,11 @@ export function handshakeDeadline(
     },
   };
 }
+
+/** The error for a client that exceeds the number of clients. */
+export function overloaded(connections: number): PosternError {
+  return new PosternError("internal", `Cannot accept another connection: ${connections} are open`, {
+    detail: "overloaded",
+    hint: "raise listen.limits.connections, or close connections: postern connections",
+  });
+}

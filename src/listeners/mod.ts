@@ -1,6 +1,6 @@
 export { serveAdminAt } from "./pages/admin.ts";
 export { Authenticator, type User } from "./authenticator.ts";
-export { controlProtocol, createControl, serveControl } from "./pages/control.ts";
+export { createControl, forRequests, serveControl } from "./pages/control.ts";
 export { serveForward } from "./forward.ts";
 export { serveListener } from "./serve_listener.ts";
 export { serveOnlyPages } from "./http/http_server.ts";

@@ -132,7 +132,7 @@ export const instance: Grants = {
 
 /**
  * The command that a command lets other programs start: instances in the background, services, exec plugins of
- * kubeconfigs, the ProxyCommand of git. From source, it gets Deno's flags for that command.
+ * kubeconfigs, a ProxyCommand. From source, it gets Deno's flags for that command.
  */
 export function startedLater(command: string): string | undefined {
   const grants = commandGrants[command];
@@ -140,7 +140,7 @@ export function startedLater(command: string): string | undefined {
   if (grants === kubeconfigWriter || grants === runner || command === "oc-web-login") {
     return "exec-credential";
   }
-  return command === "env" || command === "run" ? "nc" : undefined;
+  return ["env", "run", "ssh-config"].includes(command) ? "nc" : undefined;
 }
 
 /** Whether other programs depend on a command while it runs. */
@@ -167,6 +167,8 @@ export const commandGrants: Readonly<Record<string, Grants>> = {
     run: ["journalctl"],
   },
   explain: walker,
+  nc: walker,
+  "ssh-config": reader,
   test: walker,
   env: reader,
   // Starts any program. Without an instance, it runs one until the program ends.

@@ -2,6 +2,7 @@ export { commandGrants, isDependedOn, startedLater } from "./command_grants.ts";
 export {
   clusterForm,
   type CommandLine,
+  isNc,
   parsedWords,
   readCommandLine,
   splitAtDashes,

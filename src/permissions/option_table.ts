@@ -59,6 +59,8 @@ export const flags: readonly string[] = [
   "--watch",
   "--with-credentials",
   "--yes",
+  "-N",
+  "-z",
 ];
 
 /** Options that take a value in this command and are flags in others. */

@@ -13,4 +13,5 @@ export { routeSettings, rulesOfSettings, type WrittenPattern } from "./route_set
 export { type Route, Router } from "./router.ts";
 export type { Rule, Tables, Tier } from "./rule.ts";
 export { conflicts } from "./rule_report.ts";
+export { type RoutedPatterns, routedPatterns } from "./ssh_patterns.ts";
 export { type Shell, shellLines } from "./shell_lines.ts";

@@ -22,12 +22,14 @@ import login from "../clusters/login.ts";
 import logout from "../clusters/logout.ts";
 import logs from "../instance/logs.ts";
 import pac from "../instance/pac.ts";
+import nc from "../instance/nc.ts";
 import proxy from "../instance/proxy.ts";
 import run from "../instance/run.ts";
 import reload from "../instance/reload.ts";
 import service from "../service/service.ts";
 import { kharonInstall, serviceInstall } from "../service/service_install.ts";
 import serviceUninstall from "../service/service_uninstall.ts";
+import sshConfig from "../instance/ssh_config.ts";
 import status from "../instance/status.ts";
 import stop from "../instance/stop.ts";
 import { kubelogin, ocWebLogin, switchCluster } from "../clusters/switch_cluster.ts";
@@ -56,7 +58,7 @@ export const commandGroups: readonly CommandGroup[] = [
       login,
     ],
   },
-  { title: "Instances", isBrief: true, commands: [connections, reload, stop, logs, pac, dns] },
+  { title: "Instances", isBrief: true, commands: [connections, reload, stop, logs, pac, nc, sshConfig, dns] },
   {
     title: "Clusters",
     isBrief: true,

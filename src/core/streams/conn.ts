@@ -150,10 +150,12 @@ export interface HopStatus {
 export interface DialRequest {
   readonly target: Target;
   readonly client: string;
-  /** The protocol of the listener: `socks5`, `socks4`, `connect`, `http`. */
+  /** The protocol of the listener: `socks5`, `socks4`, `connect`, `http`, `nc`. */
   readonly protocol: string;
   /** The user that the client signed in as, if the listener requires it. */
   readonly user?: string;
+  /** The ssh hosts whose ProxyCommand makes this request. */
+  readonly hops?: readonly string[];
 }
 
 /** Bytes transferred so far: `up` from the client to the target, `down` back. */

@@ -8,6 +8,19 @@ export interface ProxyCommandDeps {
   readonly clock: Clock;
 }
 
+export interface ProxyCommandOptions extends Pick<DialOptions, "signal"> {
+  /** The ssh host that the command connects to. */
+  readonly alias: string;
+}
+
+/** The variable that tells `postern nc` which ssh hosts wait for it, separated by blanks. */
+const hopsVariable = "POSTERN_HOPS";
+
+/** The environment of a program that connects to an ssh host: a `postern nc` in it must not use that host. */
+export function hopEnvironment(alias: string, env: Process["env"]): Record<string, string> {
+  return { [hopsVariable]: [...(env(hopsVariable) ?? "").split(" "), alias].filter(Boolean).join(" ") };
+}
+
 /**
  * Runs a ProxyCommand as ssh does: it replaces the user's shell, and its stdio is the connection. If the
  * command ends before its first byte, the dial fails with the last lines of the command's output.
@@ -15,14 +28,17 @@ export interface ProxyCommandDeps {
 export async function runProxyCommand(
   command: string,
   { process, clock }: ProxyCommandDeps,
-  { signal }: DialOptions,
+  { signal, alias }: ProxyCommandOptions,
 ): Promise<Conn> {
   const shell = process.env("SHELL") || "/bin/sh";
   // Aborting the dial ends the command; after the dial, the command lives until the connection ends.
   const own = new AbortController();
   signal.throwIfAborted();
   using _pass = whenAborted(signal, () => own.abort(signal.reason));
-  const program = await process.pipe([shell, "-c", `exec ${command}`], { signal: own.signal });
+  const program = await process.pipe([shell, "-c", `exec ${command}`], {
+    signal: own.signal,
+    env: hopEnvironment(alias, process.env),
+  });
   const conn = new CommandConn(program, command);
   try {
     await begunOr(conn, clock);

@@ -5,7 +5,9 @@ import { bundleEntry, bundleProgram, runDeno } from "../../../scripts/bundle.ts"
 const loadedLater = [
   "@optique/core/completion",
   "src/catalogue/mod.ts",
+  "src/cli/instance/plain_nc.ts",
   "src/cli/line/all_commands.ts",
+  "src/cli/line/run_line.ts",
   "src/cli/mod.ts",
   "src/cli/output/yaml_text.ts",
   "src/clusters/mod.ts",
