@@ -168,9 +168,7 @@ Deno.test("postern env --for writes what one kind of program needs, from an inst
         const { code, stdout, stderr } = await home.run(["env", "--shell", "json", ...args, ...more]);
         assert.equal(code, 0, stderr);
         const set = JSON.parse(stdout)[name];
-        if (more.length > 0 && name === "GIT_SSH_COMMAND") {
-          assert.match(set, /nc --config \S+ --id default %h/);
-        } else assert.match(set, value);
+        assert.match(set, value);
         if (more.length === 0 && name === "JAVA_TOOL_OPTIONS") {
           assert.ok(set.includes(`ProxyPort=${port}`), set);
         }

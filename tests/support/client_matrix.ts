@@ -292,6 +292,15 @@ export const matrixClients: readonly MatrixClient[] = [
     command: ({ url, peers }) => [peers["git"] ?? "", "ls-remote", `${url}demo.git`],
   },
   {
+    name: "git over ssh",
+    peers: ["git", "ssh"],
+    programs: "git",
+    scheme: "ssh",
+    direct: "postern",
+    command: ({ url, peers }) => [peers["git"] ?? "", "ls-remote", url],
+    note: "`GIT_SSH_COMMAND` has no exceptions, so the rules apply to every host.",
+  },
+  {
     name: "cargo",
     peers: ["cargo"],
     command: ({ url, peers }) => [

@@ -29,7 +29,7 @@ export async function measureClients(
   await Deno.mkdir(scratch);
   const runs = clients.flatMap((client, at) => runsOf(client, at, scratch));
   await writeFiles(home.directory, scratch, runs);
-  const config = await home.configure(
+  await home.configure(
     `direct: [near.test, 10.0.0.0/8, "2001:db8::/32", "2001:db8:1::1"]\nlisten: { mixed: 127.0.0.1:12000 }\n`,
   );
   const sets = [...new Set(runs.map(({ set }) => set))];
@@ -37,25 +37,16 @@ export async function measureClients(
   const lines = home.commandLine(["proxy"]);
   const world: MatrixWorld = {
     instance: { ...lines, command: [...underHosts(wrap, hosts), ...lines.command] },
-    sets: Object.fromEntries(
-      sets.map((
-        set,
-      ) => [
-        set,
-        home.commandLine(["env", "--config", config, "--shell", "json", ...set.split(" ").slice(1)]),
-      ]),
-    ),
+    sets: Object.fromEntries(sets.map((set) => {
+      const line = home.commandLine(["env", "--shell", "json", ...set.split(" ").slice(1)]);
+      // The control socket does not exist yet, so the command line has no permission for it.
+      const command = line.command.toSpliced(line.command.indexOf("run") + 1, 0, "--allow-net");
+      return [set, { ...line, command }];
+    })),
     listener: 12000,
     runs,
-    base: {
-      HOME: scratch,
-      TMPDIR: scratch,
-      PATH: Deno.env.get("PATH") ?? "",
-      LANG: "C.UTF-8",
-      DENO_DIR: await denoDirectory(),
-      DENO_NO_UPDATE_CHECK: "1",
-      NO_COLOR: "1",
-    },
+    // git starts postern, which finds the instance by these.
+    base: { ...lines.env, LANG: "C.UTF-8", GIT_TERMINAL_PROMPT: "0" },
   };
   const results = await inWorld(world, wrap, home.directory);
   return clients.map((client, at) => rowOf(client, at, results));
@@ -72,7 +63,7 @@ function runsOf(client: MatrixClient, at: number, scratch: string): MatrixRun[] 
   const all = ["env --for all", ...client.socks ? ["--socks"] : []].join(" ");
   const run = (key: string, zone: string, set: string, scheme: string): MatrixRun => {
     const host = `${key}${at}.${zone}.test`;
-    const port = portOf(scheme);
+    const port = portOf(scheme, at * 4 + ["o", "a", "d"].indexOf(key));
     const url = scheme === "jdbc"
       ? `jdbc:postgresql://${host}:${port}/${host}?sslmode=disable&gssEncMode=disable&loginTimeout=20`
       : scheme === "ssh"
@@ -95,8 +86,9 @@ function runsOf(client: MatrixClient, at: number, scratch: string): MatrixRun[] 
   ];
 }
 
-function portOf(scheme: string): number {
-  return { https: originPorts.https, jdbc: originPorts.postgres, ssh: originPorts.ssh }[scheme] ??
+/** The port of a target. The first bytes of ssh contain no name, so each run has a port to itself. */
+function portOf(scheme: string, run: number): number {
+  return { https: originPorts.https, jdbc: originPorts.postgres, ssh: originPorts.ssh + run }[scheme] ??
     originPorts.http;
 }
 

@@ -37,8 +37,8 @@ export interface MatrixResult {
   readonly ms: number;
 }
 
-/** The ports on which the origin listens. */
-export const originPorts = { http: 8080, https: 8443, postgres: 5432, ssh: 2222 };
+/** The ports on which the origin listens; those for ssh begin with the last one. */
+export const originPorts = { http: 8080, https: 8443, postgres: 5432, ssh: 22_000 };
 
 const places: Readonly<Record<string, string>> = { "127.0.0.1": "direct", "127.0.0.9": "postern" };
 const atOnce = 3;
@@ -55,7 +55,10 @@ async function main(): Promise<void> {
   const arrived = new Map<string, Set<string>>();
   await serveDns(asked);
   for (const [address, place] of Object.entries(places)) {
-    for (const port of Object.values(originPorts)) void serveOrigin({ address, port, place, arrived });
+    for (const port of new Set(world.runs.map(({ port }) => port))) {
+      const host = world.runs.find((run) => run.port === port && port > originPorts.ssh)?.host;
+      void serveOrigin({ address, port, place, arrived, host });
+    }
   }
   const { instance: { command: [program = "", ...args], env } } = world;
   const instance = new Deno.Command(program, { args, env, clearEnv: true, stdin: "null", stdout: "null" })
@@ -135,9 +138,11 @@ interface Origin {
   readonly port: number;
   readonly place: string;
   readonly arrived: Map<string, Set<string>>;
+  /** The name to which all connections belong. */
+  readonly host: string | undefined;
 }
 
-async function serveOrigin({ address, port, place, arrived }: Origin): Promise<void> {
+async function serveOrigin({ address, port, place, arrived, host }: Origin): Promise<void> {
   for await (const conn of Deno.listen({ hostname: address, port })) {
     void serve(conn).catch(() => {}).finally(() => {
       try {
@@ -149,14 +154,13 @@ async function serveOrigin({ address, port, place, arrived }: Origin): Promise<v
   }
 
   async function serve(conn: Deno.Conn): Promise<void> {
-    const isSsh = port === originPorts.ssh;
     const into = new Uint8Array(16_384);
     let text = "";
     while (!isWhole(text)) {
       const read = await conn.read(into);
       if (read === null) return;
       text += Array.from(into.subarray(0, read), (byte) => String.fromCharCode(byte)).join("");
-      const name = /[a-z][0-9]+\.(?:lab|near)\.test/.exec(text)?.[0] ?? (isSsh ? "ssh" : undefined);
+      const name = /[a-z][0-9]+\.(?:lab|near)\.test/.exec(text)?.[0] ?? host;
       if (name) arrived.set(name, (arrived.get(name) ?? new Set()).add(place));
       if (name && port !== originPorts.http) return;
     }
