@@ -120,6 +120,7 @@ peerTest(
     instance.kill("SIGTERM");
     assert.doesNotMatch((await instance.ended).stderr, /s3cret/);
   },
+  { platforms: ["linux"] },
 );
 
 peerTest(
