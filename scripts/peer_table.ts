@@ -76,7 +76,7 @@ export const peers = {
   },
   ip: { program: "ip", debian: "iproute2" },
   java: { program: "java", debian: "default-jre-headless", isOptional: true },
-  // Starts a source file, which needs the compiler.
+  // The compiler, for the clients of the tests.
   javac: { program: "javac", debian: "default-jdk-headless", isOptional: true },
   keycloak: {
     program: "keycloak/bin/kc.sh",

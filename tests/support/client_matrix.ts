@@ -43,12 +43,12 @@ const node = (peer: "node" | "node24", code: string) => ({ url, peers }: ClientT
   url,
   ...peers["undici"] ? [peers["undici"]] : [],
 ];
-const java = (file: string) => ({ url, peers, scratch }: ClientTarget) => [
+const java = (main: string) => ({ url, peers, scratch }: ClientTarget) => [
   (peers["javac"] ?? "").replace(/javac$/, "java"),
-  // The compiler in memory and a short life: without these, a start takes twice as long.
+  // A program of this length ends before better code would help.
   "-XX:TieredStopAtLevel=1",
-  ...peers["postgresql_jdbc"] ? ["-cp", peers["postgresql_jdbc"]] : [],
-  `${scratch}/${file}`,
+  ...["-cp", [scratch, peers["postgresql_jdbc"] ?? ""].filter(Boolean).join(":")],
+  main,
   url,
 ];
 const nodeFetch =
@@ -93,11 +93,11 @@ export const matrixClients: readonly MatrixClient[] = [
     ],
   },
   {
-    name: "Python httpx, OpenAI and Anthropic SDKs",
+    name: "Python httpx",
     peers: ["python"],
     https: true,
     command: python(withoutSocks + httpx),
-    note: "The SDKs send their requests with httpx.",
+    note: "The SDKs of OpenAI and Anthropic send their requests with it.",
   },
   {
     name: "Python httpx with `--socks`",
@@ -214,21 +214,21 @@ export const matrixClients: readonly MatrixClient[] = [
     peers: ["javac"],
     programs: "java",
     https: true,
-    command: java("Fetch.java"),
+    command: java("Fetch"),
   },
   {
     name: "Java `HttpURLConnection`",
     peers: ["javac"],
     programs: "java",
     https: true,
-    command: java("Open.java"),
+    command: java("Open"),
   },
   {
     name: "JDBC, PostgreSQL driver",
     peers: ["javac", "postgresql_jdbc"],
     programs: "jdbc",
     scheme: "jdbc",
-    command: java("Query.java"),
+    command: java("Query"),
     note: "The driver leaves the name to the SOCKS proxy. Other drivers may resolve it first.",
   },
   {
@@ -243,7 +243,7 @@ export const matrixClients: readonly MatrixClient[] = [
     ],
   },
   {
-    name: "PHP curl, Guzzle",
+    name: "PHP curl",
     peers: ["php"],
     https: true,
     command: ({ url, peers }) => [

@@ -29,6 +29,7 @@ export async function measureClients(
   await Deno.mkdir(scratch);
   const runs = clients.flatMap((client, at) => runsOf(client, at, scratch));
   await writeFiles(home.directory, scratch, runs);
+  await compileJava(scratch);
   await home.configure(
     `direct: [near.test, 10.0.0.0/8, "2001:db8::/32", "2001:db8:1::1"]\nlisten: { mixed: 127.0.0.1:12000 }\n`,
   );
@@ -153,6 +154,14 @@ class Query {
 }
 `,
 };
+
+async function compileJava(scratch: string): Promise<void> {
+  const javac = findPeer("javac");
+  if ("missing" in javac) return;
+  const files = Object.keys(javaFiles).map((name) => `${scratch}/${name}`);
+  const { code, stderr } = await runPeer(javac.path, ["-d", scratch, ...files]);
+  assert.equal(code, 0, stderr);
+}
 
 async function inWorld(
   world: MatrixWorld,
