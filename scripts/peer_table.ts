@@ -138,6 +138,7 @@ export const peers = {
   postgres: { program: "postgres", ...postgresql },
   postgresql_jdbc: { program: "postgresql.jar", debian: "libpostgresql-jdbc-java", isOptional: true },
   promcheck: { program: "promcheck", go: "shared" },
+  nc_openbsd: { program: "nc.openbsd", debian: "netcat-openbsd", isOptional: true },
   proxyrules: { program: "proxyrules", go: "own" },
   psql: { program: "psql", ...postgresql },
   python: {

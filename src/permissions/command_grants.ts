@@ -168,7 +168,8 @@ export const commandGrants: Readonly<Record<string, Grants>> = {
   },
   explain: walker,
   nc: walker,
-  "ssh-config": reader,
+  // Reads the ssh configuration of the jump hosts.
+  "ssh-config": { ...walker, net: ["{control}"], write: ["{state}", "{cache}", "{runtime}"] },
   test: walker,
   env: reader,
   // Starts any program. Without an instance, it runs one until the program ends.

@@ -10,7 +10,6 @@ export {
   tryConfig,
 } from "./config_file.ts";
 export { ConfigWatch } from "./config_watch.ts";
-export { demandNoHop } from "./dials/hop_loop.ts";
 export { dialTimeout } from "./dials/try_dial.ts";
 export { preparePath } from "./explanation.ts";
 export { forgetLearned } from "./clusters/learned_directory.ts";
@@ -28,7 +27,6 @@ export {
 } from "./plan.ts";
 export { limitsOf, listenOf, type Settings, settingsSchemaFor } from "./settings.ts";
 export { configSchema, starterConfig } from "./starter_config.ts";
-export { sshHostsOf } from "./ssh_hosts.ts";
 export { catalogueStore, chosenOf } from "./stored_fleet.ts";
 export { type TransportReport, transportReports } from "./transport_reports.ts";
 export { Transports } from "./transports.ts";

@@ -12,11 +12,16 @@ export async function sshHostsOf(plan: Plan): Promise<RoutedPatterns> {
   const hostsOf = ({ transport }: typeof built[number]) =>
     (transport.status?.().hops ?? []).map(({ host }) => host);
   const hosts = [...new Set(built.flatMap(hostsOf))];
-  return routedPatterns(router, {
+  const unknown = built.flatMap(({ name, transport }) => {
+    const { state, lastError = "it is unusable" } = transport.status?.() ?? {};
+    return state === "unusable" ? [{ rule: `the jump hosts of transport "${name}"`, why: lastError }] : [];
+  });
+  const { routed, left } = routedPatterns(router, {
     isRouted: (name) => !router.rejecting.has(name) && transports.byName.get(name)?.type !== "direct",
     except: hosts.filter((host) => {
       const path = hopsOf(plan, configuredRoute(plan, { host, port: 22 }));
       return path.some((one) => hostsOf(one).includes(host));
     }),
   });
+  return { routed, left: [...left, ...unknown] };
 }

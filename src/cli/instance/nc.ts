@@ -7,7 +7,7 @@ import { isPosternError } from "../../words/mod.ts";
 import type { World } from "../../world/mod.ts";
 import { defineCommand, type RunContext } from "../line/command.ts";
 import { instanceOption, wholeNumber, words } from "../line/options.ts";
-import { hopsOf, type NcRequest, relayStdio, streamOfInstance, withPatience } from "./nc_stream.ts";
+import { type NcRequest, relayStdio, streamOfInstance, waitingHops, withPatience } from "./nc_stream.ts";
 import { demandOneSource, ncTarget } from "./nc_target.ts";
 
 const mostSeconds = 999_999;
@@ -67,7 +67,7 @@ export default defineCommand({
       ({ signal }) =>
         dialFromFiles(world, config === undefined ? {} : { config }, {
           target: request.target,
-          hops: hopsOf(world),
+          hops: waitingHops(world),
           log: context.log,
           signal,
         }),

@@ -22,7 +22,7 @@ export interface NcRequest {
 export const hopsVariable = "POSTERN_HOPS";
 
 /** The ssh hosts whose ProxyCommand runs us. */
-export function hopsOf({ process }: Pick<World, "process">): readonly string[] {
+export function waitingHops({ process }: Pick<World, "process">): readonly string[] {
   return (process.env(hopsVariable) ?? "").split(" ").filter((hop) => hop !== "");
 }
 
@@ -39,7 +39,7 @@ export async function streamOfInstance(
     let stream: Conn | PosternError | undefined;
     try {
       const client = await controlClient(world, place, { id });
-      stream = await client?.stream(target, { hops: hopsOf(world), signal });
+      stream = await client?.stream(target, { hops: waitingHops(world), signal });
     } catch (error) {
       if (signal.aborted) throw signal.reason;
       if (isPosternError(error, "refused") || place.isFormer) continue;
@@ -105,7 +105,7 @@ export async function relayStdio(
   if (hasQuit || outcome === "done" || outcome === "lingered") return;
   // A reader such as `head` closes our output when it has enough.
   if (outcome === "client_gone" && error instanceof PosternError && error.detail === "reset") return;
-  // The instance closed the connection, or stopped: nobody interrupted us.
+  // The instance closed the connection, or stopped: no signal interrupted us.
   if (isPosternError(error, "cancelled") && !signal?.aborted) {
     throw new PosternError("unreachable", `The connection ended: ${error.message}`, { cause: error });
   }

@@ -3,7 +3,7 @@ import { formatTarget, PosternError } from "../../words/mod.ts";
 import type { TransportState } from "../../control/mod.ts";
 import type { ListenerSettings } from "../../listeners/mod.ts";
 import type { BuiltTransport } from "../../transports/mod.ts";
-import { allowedBy, demandNoHop, dialTimeout, transportOf, type Transports } from "../../plan/mod.ts";
+import { allowedBy, dialTimeout, transportOf, type Transports } from "../../plan/mod.ts";
 import type { DnsHelper } from "../dns/dns_helper.ts";
 import { becauseAsked } from "../dns/meaning.ts";
 import type { ConnectionTable } from "./connection_table.ts";
@@ -77,7 +77,7 @@ export class Dials implements Disposable {
         signal.throwIfAborted();
         if (route.held) throw transports.tables.refusal(target, route.held);
       }
-      if (request.hops) await demandNoHop(plan, route, { target, hops: request.hops });
+      if (request.hops) await transports.demandNoHop({ plan, route }, { target, hops: request.hops });
       const { transport } = transportOf(plan, route);
       const conn = await transport.dial(target, { signal: dialling.signal });
       if (dialling.signal.aborted) {

@@ -8,7 +8,6 @@ import { explainMeant, storedMeaningOf } from "../dns/meaning.ts";
 import {
   type ConfigSource,
   demandLoaded,
-  demandNoHop,
   dialTimeout,
   listenOf,
   loadConfig,
@@ -16,7 +15,6 @@ import {
   readConfig,
   readUsers,
   settingsSchemaFor,
-  sshHostsOf,
   transportOf,
   type TransportReport,
   transportReports,
@@ -118,7 +116,7 @@ export async function dialFromFiles(
   const conn = await within({ clock: world.clock, ms: limit, signal, error }, async (signal) => {
     const { plan, route } = await transports.routed(target, { signal });
     if (route.held) throw transports.tables.refusal(target, route.held);
-    if (hops.length > 0) await demandNoHop(plan, route, { target, hops });
+    if (hops.length > 0) await transports.demandNoHop({ plan, route }, { target, hops });
     log.info("nc.dialing", { transport: route.transport, because: route.because });
     return await transportOf(plan, route).transport.dial(target, { signal });
   });
@@ -147,7 +145,7 @@ export async function pacFromFiles(
 export async function sshHostsFromFiles(world: World, source: ConfigSource): Promise<SshHosts> {
   const config = await loadConfig(world, source);
   await using transports = new Transports(world, config);
-  return await sshHostsOf(transports.plan);
+  return await transports.sshHosts();
 }
 
 export async function environmentFromFiles(

@@ -3,7 +3,6 @@ import type { PageSource } from "../../listeners/mod.ts";
 import type { ProxyEnvironment, ReloadReport } from "../../control/mod.ts";
 import { environmentFor, pacFile, shellLines } from "../../routing/mod.ts";
 import type { Instance } from "../instance.ts";
-import { sshHostsOf } from "../../plan/mod.ts";
 import { randomToken } from "../../instances/mod.ts";
 import { listenerOf } from "../environment/environment_text.ts";
 import { proxyEnvironment } from "../environment/proxy_environment.ts";
@@ -38,7 +37,7 @@ export function instanceSource(instance: Instance, { reload, stop }: InstanceAct
         isHttpOnly: at(instance, local).some(({ kind }) => kind === "http"),
       }),
     env: (options) => environmentOf(instance, options),
-    sshHosts: () => sshHostsOf(instance.plan),
+    sshHosts: () => instance.transports.sshHosts(),
     environmentLines: (shell) => {
       const environment = environmentOf(instance, { credentials: false });
       const { noProxy } = environment;

@@ -2,14 +2,19 @@ import { formatTarget, PosternError, type Target } from "../../words/mod.ts";
 import type { Route } from "../../routing/mod.ts";
 import { hopsOf, type Plan } from "../plan.ts";
 
+/** A target, and the ssh hosts whose ProxyCommand asks for it. */
+export interface HopRequest {
+  readonly target: Target;
+  readonly hops: readonly string[];
+}
+
 /**
  * Throws if the path of a target uses one of these ssh hosts. Their ProxyCommand asks for the connection, so the
  * path would wait for itself.
  */
 export async function demandNoHop(
-  plan: Plan,
-  route: Route,
-  { target, hops }: { readonly target: Target; readonly hops: readonly string[] },
+  { plan, route }: { readonly plan: Plan; readonly route: Route },
+  { target, hops }: HopRequest,
 ): Promise<void> {
   for (const { name, transport } of hopsOf(plan, route)) {
     await transport.prepare?.();

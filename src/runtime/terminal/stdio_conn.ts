@@ -61,7 +61,9 @@ export class StdioConn extends StreamedConn implements Conn {
     try {
       await Promise.race([writeAll(this.#stdio.output, bytes), aborted]);
     } catch (error) {
-      throw this.#failure ?? writeError(error);
+      // As for other programs in a pipeline: without a reader there is nothing left to do.
+      this.abort(writeError(error));
+      throw this.#failure;
     }
   }
 

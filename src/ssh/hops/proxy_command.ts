@@ -1,7 +1,7 @@
 import { type Clock, type Conn, type DialOptions, StreamedConn, whenAborted } from "../../core/mod.ts";
 import type { EndedProgram, PipedProgram, Process } from "../../world/mod.ts";
 import { PosternError } from "../../words/mod.ts";
-import { foreignText } from "../sign_in/foreign_text.ts";
+import { causeLines, foreignText } from "../sign_in/foreign_text.ts";
 
 export interface ProxyCommandDeps {
   readonly process: Pick<Process, "pipe" | "env">;
@@ -126,8 +126,7 @@ class CommandConn extends StreamedConn implements Conn {
 }
 
 function commandFailure(command: string, { code, stderr }: EndedProgram): PosternError {
-  const lines = foreignText(stderr, { limit: 8192 }).split("\n").map((line) => line.trim());
-  const last = lines.findLast((line) => line !== "");
+  const last = causeLines(stderr).at(-1);
   const said = last === undefined ? "" : `: ${last.slice(0, 300)}`;
   const ends = `it exited with code ${code} before the server sent any data${said}`;
   return new PosternError("unreachable", `Cannot use the ProxyCommand "${foreignText(command)}": ${ends}`, {

@@ -104,6 +104,11 @@ Deno.test("bundleProgram() writes one chunk for each dynamic import", async (t) 
         ...["tlds", "tweetnacl", "yaml"],
       ]);
     });
+    await t.step("no chunk names another one that Deno would then read before the start", async () => {
+      for (const file of files) {
+        assert.doesNotMatch(await Deno.readTextFile(`${directory}/${file}`), /\bimport\("\.\//, file);
+      }
+    });
     await t.step("only OpenPGP loads node's library for its own `require`", async () => {
       const loading = [];
       for (const file of files) {
