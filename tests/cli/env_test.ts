@@ -177,6 +177,22 @@ Deno.test("postern env --for writes what one kind of program needs, from an inst
   }
 });
 
+Deno.test("postern env --for git lets postern nc read the same configuration", async () => {
+  await using home = await Household.open();
+  const config = await home.configure("default: direct\n");
+  const set = async (args: readonly string[], cwd?: string) => {
+    const { code, stdout, stderr } = await home.run(
+      ["env", "--for", "git", "--shell", "json", ...args],
+      cwd === undefined ? {} : { cwd },
+    );
+    assert.equal(code, 0, stderr);
+    return JSON.parse(stdout).GIT_SSH_COMMAND;
+  };
+  assert.match(await set([]), / nc %h %p'$/);
+  const named = await set(["--config", "config.yaml"], home.places.config);
+  assert.ok(named.endsWith(` nc --config ${config} %h %p'`), named);
+});
+
 Deno.test("postern env --for docker prints the block of docker's file, and how containers reach the listener", async () => {
   await using home = await Household.open();
   await home.configure("listen: { mixed: 127.0.0.1:12000 }\ndirect: [near.test]\n");
