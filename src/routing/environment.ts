@@ -158,6 +158,11 @@ function programNotes({ speaks, programs, credentials, socks }: EnvironmentOptio
         "Node.js before 22.21 and 24 ignores these variables: fetch connects directly and asks the local resolver",
       ]
       : []),
+    ...(programs === "ssh" || programs === "git"
+      ? [
+        "ProxyJump and ProxyCommand of your ssh configuration do not apply then; to keep them: postern ssh-config",
+      ]
+      : []),
     ...(programs === "ssh"
       ? ["ssh and scp read no variable: ssh -o ProxyCommand='postern nc %h %p' HOST; or: postern ssh-config"]
       : []),

@@ -298,7 +298,8 @@ export const matrixClients: readonly MatrixClient[] = [
     scheme: "ssh",
     direct: "postern",
     command: ({ url, peers }) => [peers["git"] ?? "", "ls-remote", url],
-    note: "`GIT_SSH_COMMAND` has no exceptions, so the rules apply to every host.",
+    note:
+      "The rules apply to every host, in place of `ProxyJump` and `ProxyCommand` of your ssh configuration.",
   },
   {
     name: "cargo",
