@@ -1,5 +1,6 @@
 import { formatTarget, isLoopbackHost, targetOf } from "../../words/mod.ts";
 import type { ProxyEnvironment } from "../../control/mod.ts";
+import { isReadable } from "./environment_text.ts";
 
 /** The name of this machine in a container: Docker Desktop knows it, elsewhere `--add-host` sets it. */
 const host = "host.docker.internal";
@@ -16,7 +17,12 @@ export function dockerProxies(
   const isOnLoopback = isLoopbackHost(target.host);
   const user = url.username === "" ? "" : `${url.username}:${url.password}@`;
   const proxy = `${url.protocol}//${user}${formatTarget(isOnLoopback ? { ...target, host } : target)}`;
-  const block = { httpProxy: proxy, httpsProxy: proxy, allProxy: proxy, noProxy: noProxy.join(",") };
+  const block = {
+    httpProxy: proxy,
+    httpsProxy: proxy,
+    allProxy: proxy,
+    noProxy: noProxy.filter(isReadable).join(","),
+  };
   return {
     text: `${JSON.stringify({ proxies: { default: block } }, null, 2)}\n`,
     notes: [

@@ -90,7 +90,9 @@ function planOf(
     ...(url.username !== "" && {
       credentials: { name: decodeURIComponent(url.username), password: decodeURIComponent(url.password) },
     }),
-    noProxy: portable.noProxy,
+    noProxy: programs && clientOf[programs] && programs !== "python"
+      ? portable.noProxy
+      : portable.noProxy.filter(isReadable),
     javaNoProxy: java?.noProxy,
     programs,
     socks,
@@ -100,6 +102,11 @@ function planOf(
     ...(programs && runsSsh.includes(programs) && { self: process.self }),
     current: (name) => process.env(name),
   });
+}
+
+/** Instances of earlier versions also list IPv6 networks and brackets, which httpx fails to read. */
+export function isReadable(item: string): boolean {
+  return !/^\[|:.*\//.test(item);
 }
 
 const runsSsh: readonly ProgramKind[] = ["ssh", "git", "all"];
