@@ -21,7 +21,7 @@ export default defineCommand({
     "instance would. The end of the input closes only the direction to the target. The exit code is 0 when the " +
     "target has ended the connection.",
   examples: [
-    ["ssh -o ProxyCommand='postern nc %h %p' db.example.net", "Reach an ssh server through the rules"],
+    ["postern nc %h %p", "As ProxyCommand of ssh: reach a server through the rules"],
     ["postern nc db.example.net 5432", "Connect to a target"],
     ["postern nc -z -w 5 '[2001:db8::1]:22'", "Check for at most 5 s whether a port accepts connections"],
   ],

@@ -1,13 +1,13 @@
 import assert from "node:assert/strict";
-import { loadNc, run } from "../../../src/cli/mod.ts";
-import type { Conn } from "../../../src/core/mod.ts";
-import { readCommandLine } from "../../../src/permissions/mod.ts";
-import { connectInstance } from "../../../src/instances/mod.ts";
-import { ncTarget } from "../../../src/cli/instance/nc_target.ts";
-import { settle } from "../../support/fake_clock.ts";
-import { readAll } from "../../support/memory_conn.ts";
-import { startInstance, take } from "../../support/memory_instance.ts";
-import { MemoryWorld } from "../../support/memory_world.ts";
+import { loadNc, run } from "../../../../src/cli/mod.ts";
+import type { Conn } from "../../../../src/core/mod.ts";
+import { readCommandLine } from "../../../../src/permissions/mod.ts";
+import { connectInstance } from "../../../../src/instances/mod.ts";
+import { ncTarget } from "../../../../src/cli/instance/nc_target.ts";
+import { settle } from "../../../support/fake_clock.ts";
+import { readAll } from "../../../support/memory_conn.ts";
+import { startInstance, take } from "../../../support/memory_instance.ts";
+import { MemoryWorld } from "../../../support/memory_world.ts";
 
 const target = { host: "192.0.2.1", port: 80 };
 const bytes = (text: string) => new TextEncoder().encode(text);
