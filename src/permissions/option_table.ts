@@ -117,7 +117,13 @@ export const switches = [
 export const optionalValues: readonly string[] = ["--kubernetes", ...switches];
 
 /** Commands that pass words to another program unchanged, with the number of words that they keep. */
-export const passingOn: Readonly<Record<string, number>> = { kubectl: 1, oc: 1, completion: 1, kubelogin: 0 };
+export const passingOn: Readonly<Record<string, number>> = {
+  kubectl: 1,
+  oc: 1,
+  run: 1,
+  completion: 1,
+  kubelogin: 0,
+};
 
 /** `clusters NAME VERB` runs the command of that name. */
 export const clusterVerbs = [

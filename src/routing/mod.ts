@@ -1,6 +1,6 @@
 export { catalogueNotes, catalogueRules } from "./catalogue_rules.ts";
 export { overlaps, ownedInside } from "./domain_report.ts";
-export { environmentFor, type EnvironmentOptions, undoEnvironment } from "./environment.ts";
+export { environmentFor, type EnvironmentOptions, type ProgramKind, undoEnvironment } from "./environment.ts";
 export { mayBeOfCluster } from "./first_contact.ts";
 export type { Domains, Held } from "./guard.ts";
 export { comparableHost } from "./host.ts";

@@ -26,6 +26,7 @@ import logs from "../instance/logs.ts";
 import pac from "../instance/pac.ts";
 import nc from "../instance/nc.ts";
 import proxy from "../instance/proxy.ts";
+import run from "../instance/run.ts";
 import reload from "../instance/reload.ts";
 import service from "../service/service.ts";
 import { kharonInstall, serviceInstall } from "../service/service_install.ts";
@@ -51,6 +52,7 @@ export const commandGroups: readonly CommandGroup[] = [
       explain,
       forward,
       env,
+      run,
       test,
       top,
       clusters,
