@@ -89,7 +89,9 @@ const status = open({
   pid: count,
   startedAt: words,
   state: words,
-  listeners: list(open({ kind: words, address: words, auth: flag() })),
+  listeners: list(
+    open({ kind: words, address: words, auth: flag(), target: optional(words), name: optional(words) }),
+  ),
   transports: list(transport),
   config: open({ path: optional(words), loadedAt: words, problem: optional(words) }),
   catalogues: optional(
@@ -111,6 +113,7 @@ const connectionFields = {
   up: count,
   down: count,
   user: optional(words),
+  forward: optional(words),
 };
 const connection = open(connectionFields);
 const endedConnection = open({
@@ -151,6 +154,8 @@ const errorInfo = open({
   hint: optional(words),
 });
 
+const boundForward = open({ address: words, target: words, name: optional(words) });
+
 const explanation = open({
   target: words,
   transport: words,
@@ -163,6 +168,7 @@ const explanation = open({
     hint: optional(words),
   })),
   losers: list(open({ rule: words, source: words, transport: words, why: words })),
+  forward: optional(boundForward),
   held: optional(errorInfo),
   dial: optional(open({
     ms: amount,
@@ -180,6 +186,13 @@ const environment = open({
   needsAuth: flag(),
 });
 
+const forward = open({
+  kind: text({ max: 20 }),
+  id: optional(count),
+  forwards: optional(list(boundForward, { max: 10_000 })),
+  error: optional(errorInfo),
+});
+
 /** The schema of each answer, by request. */
 export const answers = {
   hello,
@@ -191,6 +204,7 @@ export const answers = {
   stop: open({ drain: optional(amount) }),
   closed: open({}),
   explanation,
+  forward,
   page: open({ url }),
   environment,
   end: errorInfo,

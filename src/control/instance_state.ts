@@ -54,11 +54,17 @@ export interface DnsInfo {
 }
 
 export interface ListenerState {
-  /** `mixed`, `socks`, `http`, `unix`, `dns`, `admin`. */
+  /** `mixed`, `socks`, `http`, `unix`, `forward`, `dns`, `admin`. */
   readonly kind: string;
   readonly address: string;
   /** Whether it requires a user and a password. */
   readonly auth: boolean;
+  /** Where a forward connects to. */
+  readonly target?: string;
+  /** The name of a forward, if it has one. */
+  readonly name?: string;
+  /** Present if the forward ends with the command that asked for it. */
+  readonly ofCommand?: true;
 }
 
 /** A transport under its name in the configuration, with the fields of its type. */
@@ -110,6 +116,8 @@ export interface ConnectionInfo {
   readonly up: number;
   readonly down: number;
   readonly user?: string;
+  /** The name of the forward, if it has one. */
+  readonly forward?: string;
   /** Present while the target is not connected yet. */
   readonly isDialling?: true;
 }
@@ -180,6 +188,28 @@ export interface WatchedStep {
  */
 export type WatchUpdate = WatchedWhole | WatchedStep;
 
+/** The forwards that a command asks an instance for, as entries of `listen.forward`. */
+export interface ForwardRequest {
+  readonly forwards: readonly { readonly listen: string; readonly target: string }[];
+  readonly allowOpen: boolean;
+}
+
+/**
+ * An update about the forwards of a command: first the bound addresses or a failure, then a sign of life each
+ * second, and the end when the instance stops.
+ */
+export type ForwardUpdate =
+  | { readonly kind: "bound"; readonly id: number; readonly forwards: readonly BoundForward[] }
+  | { readonly kind: "failed"; readonly error: ErrorInfo }
+  | { readonly kind: "alive" }
+  | { readonly kind: "stopped" };
+
+export interface BoundForward {
+  readonly address: string;
+  readonly target: string;
+  readonly name?: string;
+}
+
 /** The result of a reload. A failed reload throws `config` with all problems and changes nothing. */
 export interface ReloadReport {
   /** Whether the reload changed anything. */
@@ -197,6 +227,8 @@ export interface ExplanationInfo {
   /** The transport that reaches the target, followed by the transports below it. */
   readonly hops: readonly HopInfo[];
   readonly losers: readonly LoserInfo[];
+  /** The forward that listens on the address of the target. */
+  readonly forward?: BoundForward;
   /** Why postern refuses the target: a cluster owns it, or may own it, and does not have it. */
   readonly held?: ErrorInfo;
   /** Present if the route was tried. */

@@ -12,6 +12,7 @@ export {
 } from "./control_places.ts";
 export { controlProtocol } from "./control_protocol.ts";
 export type {
+  BoundForward,
   CatalogueState,
   ConnectionInfo,
   DialReport,
@@ -19,6 +20,8 @@ export type {
   EndedConnection,
   ErrorInfo,
   ExplanationInfo,
+  ForwardRequest,
+  ForwardUpdate,
   Hello,
   HopInfo,
   InstancePhase,

@@ -1,8 +1,8 @@
 import { describe, type Endpoint, formatTarget, PosternError, type Target } from "../words/mod.ts";
-import { type Dialed, type DialRequest, type Log, type Metric, Tasks } from "../core/mod.ts";
+import { type Clock, type Dialed, type DialRequest, type Log, type Metric, Tasks } from "../core/mod.ts";
 import type { Listening, World } from "../world/mod.ts";
 import type { ExplanationInfo, InstancePhase, ReloadReport, Status } from "../control/mod.ts";
-import type { Pages } from "../listeners/mod.ts";
+import type { ForwardSettings, Pages } from "../listeners/mod.ts";
 import type { DnsDelegation } from "../resolver/mod.ts";
 import {
   addedTransports,
@@ -25,6 +25,8 @@ import { type EnvironmentListener, reachableAt } from "./environment/proxy_envir
 import { InstanceMetrics } from "./instance_metrics.ts";
 import { statusOf } from "./instance_status.ts";
 import { leaving, Lifecycle } from "./lifecycle.ts";
+import { withForward } from "./listening/forward_at.ts";
+import type { LentForwards } from "./listening/lent_forwards.ts";
 import { dnsChanges, listenerChanges } from "./listening/listener_changes.ts";
 import { ListenerSet } from "./listening/listener_set.ts";
 import { InstanceWatch } from "./watching/instance_watch.ts";
@@ -94,7 +96,7 @@ export class Instance implements AsyncDisposable {
       endpoints: () => this.endpoints,
     });
     this.#dns = new DnsHelper({ world, log, id: options.id, plan: () => this.plan });
-    this.#dials = new Dials({ clock, connections, dns: this.#dns, transports: this.transports });
+    this.#dials = new Dials({ world, clock, connections, dns: this.#dns, transports: this.transports });
     this.#listeners = new ListenerSet({
       network: world.network,
       files: world.files,
@@ -106,6 +108,10 @@ export class Instance implements AsyncDisposable {
       generation: () => this.plan.generation,
       usersOf: (listener, settings) => readUsers(world.files, listener, settings),
     });
+  }
+
+  get clock(): Clock {
+    return this.#world.clock;
   }
 
   get plan(): Plan {
@@ -122,8 +128,12 @@ export class Instance implements AsyncDisposable {
 
   /** Listener and DNS addresses: the lines of the ready file. */
   get addresses(): readonly string[] {
+    const bound = this.#listeners.bound.filter(({ ofCommand }) => !ofCommand);
+    const forwards = bound.filter(({ kind }) => kind === "forward");
+    const proxies = bound.filter(({ kind }) => kind !== "admin" && kind !== "forward");
     return [
-      ...this.#listeners.bound.filter(({ kind }) => kind !== "admin").map(({ address }) => address),
+      ...proxies.map(({ address }) => address),
+      ...forwards.map(({ address }) => `forward:${address}`),
       ...this.dnsEndpoints.map((endpoint) => `dns:${formatTarget(endpoint)}`),
     ];
   }
@@ -147,7 +157,7 @@ export class Instance implements AsyncDisposable {
   /** The listener for proxy settings: the first with HTTP, else the first with a TCP port. */
   told(): EnvironmentListener | undefined {
     const listeners = this.#listeners.bound.flatMap(({ kind, endpoint, users }) =>
-      kind !== "admin" && "port" in endpoint ? [{ kind, endpoint, users }] : []
+      kind !== "admin" && kind !== "forward" && "port" in endpoint ? [{ kind, endpoint, users }] : []
     );
     const chosen = listeners.find(({ kind }) => kind !== "socks") ?? listeners[0];
     if (!chosen) return undefined;
@@ -232,6 +242,18 @@ export class Instance implements AsyncDisposable {
     this.#dns.use(dns, limits);
   }
 
+  /** Opens forwards for a command, until their end. No reload runs meanwhile. */
+  lend(forwards: readonly ForwardSettings[]): Promise<LentForwards> {
+    return this.#lifecycle.inTurn(async () => {
+      this.#lifecycle.demandStays();
+      return await this.#listeners.lend(forwards, this.plan.limits);
+    });
+  }
+
+  endLent(id: number): Promise<void> {
+    return this.#listeners.endLent(id);
+  }
+
   /** Permanently drops every right that this plan does not use. No reload runs meanwhile. */
   narrow(): Promise<void> {
     return this.#lifecycle.inTurn(async () => {
@@ -297,7 +319,8 @@ export class Instance implements AsyncDisposable {
   /** Explains the route of a target; with `dial`, also whether it can be reached. */
   async explain(target: Target, options: { dial: boolean; signal: AbortSignal }): Promise<ExplanationInfo> {
     await this.prepared();
-    return await explainMeant(this.transports, this.#dns.meaningOf(target), options);
+    const explanation = await explainMeant(this.transports, this.#dns.meaningOf(target), options);
+    return withForward(explanation, target, this.#listeners.bound);
   }
 
   status(): Status {

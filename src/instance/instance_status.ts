@@ -1,4 +1,4 @@
-import { formatTarget } from "../words/mod.ts";
+import { formatEndpoint, formatTarget } from "../words/mod.ts";
 import type { World } from "../world/mod.ts";
 import type { InstancePhase, Status } from "../control/mod.ts";
 import type { Transports } from "../plan/mod.ts";
@@ -43,7 +43,14 @@ export function statusOf(
     startedAt: startedAt.toISOString(),
     state,
     listeners: [
-      ...listeners.map(({ kind, address, hasAuth }) => ({ kind, address, auth: hasAuth })),
+      ...listeners.map(({ kind, address, hasAuth, forward, ofCommand }) => ({
+        kind,
+        address,
+        auth: hasAuth,
+        ...(forward && { target: formatEndpoint(forward.target) }),
+        ...(ofCommand && { ofCommand }),
+        ...(forward?.name !== undefined && { name: forward.name }),
+      })),
       ...parts.dns.endpoints.map((endpoint) => ({
         kind: "dns",
         address: formatTarget(endpoint),

@@ -19,6 +19,7 @@ import {
   transformed,
   unixAddress,
 } from "../config/mod.ts";
+import { forwardSettings } from "./forward_settings.ts";
 
 const user = record({
   name: described(text({ max: 255 }), "User name of the client."),
@@ -98,6 +99,12 @@ const listen = record({
       "The protocols of mixed on a unix socket, for your user only (mode 0600).",
     ),
   ),
+  forward: optional(
+    described(
+      forwardSettings,
+      "Forwards: a mapping from listen addresses to targets, or a list. Any local user can connect to a TCP forward; a unix socket is for your user only (mode 0600).",
+    ),
+  ),
   dns: optional(
     described(
       admin,
@@ -134,9 +141,11 @@ export type ListenerKind = typeof listenerKinds[number];
 
 function checkListeners(settings: ListenSettings, context: Context): void {
   const taken = new Map<string, string>();
-  for (const kind of [...listenerKinds, "dns", "admin"] as const) {
+  for (const kind of [...listenerKinds, "forward", "dns", "admin"] as const) {
     for (const [index, { address, auth }] of (settings[kind] ?? []).entries()) {
-      const place = placeOf(context, kind, index, settings[kind]?.length ?? 0);
+      const place = kind === "forward"
+        ? context.at(kind).at(settings.forward?.[index]?.place ?? index)
+        : placeOf(context, kind, index, settings[kind]?.length ?? 0);
       for (const { endpoint } of address.sockets) {
         const text = "path" in endpoint ? endpoint.path : `${endpoint.host} ${endpoint.port}`;
         const other = taken.get(text);
@@ -147,7 +156,8 @@ function checkListeners(settings: ListenSettings, context: Context): void {
         taken.set(text, kind);
       }
       if (kind === "dns") checkDns(address, place);
-      if (kind === "admin" || kind === "dns" || address.isLoopback) continue;
+      if (kind === "forward") checkForward(address, settings.allowOpen, place);
+      if (kind === "admin" || kind === "dns" || kind === "forward" || address.isLoopback) continue;
       const users = (auth ?? settings.auth)?.users.length ?? 0;
       if (users > 0) continue;
       if (settings.allowOpen) {
@@ -171,6 +181,19 @@ function checkDns({ sockets: [{ endpoint }], isLoopback, text }: ListenAddress, 
   else if (!isLoopback) {
     place.report(
       `must be a loopback address: ${text} would expose private names, and DNS has no passwords`,
+    );
+  }
+}
+
+/** A forward reads no request, so no password protects it: `auth` does not apply. */
+function checkForward({ text, isLoopback }: ListenAddress, allowOpen: boolean, place: Context): void {
+  if (isLoopback) return;
+  if (allowOpen) {
+    place.report(`is open to the network: any client that reaches ${text} can use its target`, "warning");
+  } else {
+    place.report(
+      `must not be open to the network: ${text} is not a loopback address, and a forward has no password; ` +
+        "use 127.0.0.1, or set listen.allowOpen: true (--allow-open)",
     );
   }
 }

@@ -171,6 +171,8 @@ export const commandGrants: Readonly<Record<string, Grants>> = {
   nc: walker,
   // Reads the ssh configuration of the jump hosts.
   "ssh-config": { ...walker, net: ["{control}"], write: ["{state}", "{cache}", "{runtime}"] },
+  // In this process when no instance runs.
+  forward: walker,
   test: walker,
   env: reader,
   pac: reader,

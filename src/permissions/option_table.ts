@@ -131,6 +131,7 @@ export const clusterVerbs = [
 /** Options that name a file or socket that postern creates. */
 export const writingOptions: Readonly<Record<string, readonly string[]>> = {
   proxy: ["--listen-unix", "--ready-file", "--log-file"],
+  forward: ["--ready-file"],
   config: [optionNames.config],
   kubeconfig: ["--file"],
   "emergency-credentials": ["--file"],

@@ -14,10 +14,23 @@ export function statusText(status: Status, world: World): string {
   const since = (date: string) => formatAge(now - Date.parse(date));
   const { listeners, transports, config, catalogues = [], connections, bytes, memory } = status;
   const facts: [string, string][] = [
-    ...listeners.map(({ kind, address, auth }): [string, string] => [
+    ...listeners.filter(({ kind }) => kind !== "forward").map(({ kind, address, auth }): [string, string] => [
       "listens",
       printable(`${address} (${kind}${auth ? ", with authentication" : ""})`),
     ]),
+    ...listeners.filter(({ kind }) => kind === "forward").map((
+      { address, target = "?", name, ofCommand },
+    ): [string, string] => [
+      "forwards",
+      printable(
+        `${address} to ${target}${name === undefined ? "" : ` (${name})`}${
+          ofCommand ? " (for postern forward)" : ""
+        }`,
+      ),
+    ]),
+    ...(listeners.some(({ kind, address }) => kind === "forward" && !address.startsWith("unix:"))
+      ? [["forwards", paint.dim("any local user can connect to a TCP forward")] satisfies [string, string]]
+      : []),
     ["config", `${printable(config.path ?? "no file")}, loaded ${since(config.loadedAt)} ago`],
     ...(config.problem === undefined
       ? []

@@ -14,6 +14,7 @@ import { emergencyCredentials } from "../clusters/emergency_credentials.ts";
 import env from "../instance/env.ts";
 import execCredential from "../clusters/exec_credential.ts";
 import explain from "../instance/explain.ts";
+import forward from "../instance/forward.ts";
 import { helpCommand } from "./help.ts";
 import konnectivity from "../konnectivity/konnectivity.ts";
 import kubeconfig from "../clusters/kubeconfig.ts";
@@ -45,6 +46,7 @@ export const commandGroups: readonly CommandGroup[] = [
       proxy,
       status,
       explain,
+      forward,
       env,
       test,
       top,

@@ -1,4 +1,4 @@
-import { asPosternError, describe, formatTarget, PosternError } from "../../words/mod.ts";
+import { asPosternError, describe, formatEndpoint, PosternError } from "../../words/mod.ts";
 import {
   type Clock,
   type Conn,
@@ -129,12 +129,12 @@ function infoOf(
   clock: Clock,
   at: number,
 ): ConnectionInfo {
-  const { target, client, protocol, user } = request;
+  const { client, protocol, user, forward } = request;
   return {
     id,
     client,
     protocol,
-    target: formatTarget(target),
+    target: shownTarget(request),
     transport: route.transport,
     because: route.because,
     startedAt: new Date(Math.round(clock.date().getTime() - (clock.now() - startedAt))).toISOString(),
@@ -142,7 +142,12 @@ function infoOf(
     up: tally.up,
     down: tally.down,
     ...(user === undefined ? {} : { user }),
+    ...(forward === undefined ? {} : { forward }),
   };
+}
+
+function shownTarget({ target, socket }: DialRequest): string {
+  return formatEndpoint(socket === undefined ? target : { path: socket });
 }
 
 /** One request and its connection. */
@@ -225,7 +230,7 @@ export class ConnectionRecord implements Dialed {
     const outcome = this.#dropped ? "closed" : end;
     const error = this.#dropped ? this.#dropped.reason : cause;
     const { clock, log, metrics } = this.#options;
-    const { target, client, protocol, user } = this.#request;
+    const { client, protocol, user, forward } = this.#request;
     const { transport, because } = this.#route;
     const endedAt = clock.now();
     const ms = endedAt - this.#startedAt;
@@ -252,7 +257,8 @@ export class ConnectionRecord implements Dialed {
       client,
       protocol,
       user,
-      target: formatTarget(target),
+      forward,
+      target: shownTarget(this.#request),
       transport,
       because,
       ms: Math.round(ms),

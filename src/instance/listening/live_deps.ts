@@ -9,6 +9,10 @@ export class LiveDeps implements ListenerDeps {
     this.now = now;
   }
 
+  limit(limits: ListenerLimits): void {
+    this.now = { ...this.now, deps: { ...this.now.deps, limits } };
+  }
+
   get dial(): Dial {
     return this.now.deps.dial;
   }

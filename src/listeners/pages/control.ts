@@ -1,5 +1,8 @@
+import { jsonIn } from "../../core/mod.ts";
 import { formatTarget, PosternError, targetOf } from "../../words/mod.ts";
 import { controlProtocol, type Hello } from "../../control/mod.ts";
+import type { ForwardSettings } from "../forward_settings.ts";
+import { checkedForwards } from "../checked_forwards.ts";
 import { eventsPage } from "./event_stream.ts";
 import type { RequestHead } from "../../wire/mod.ts";
 import { serveOnlyPages } from "../http/http_server.ts";
@@ -78,6 +81,15 @@ function controlRoutes(source: PageSource): readonly PageRoute<"control">[] {
     { path: "/v1/status", need, GET: () => jsonPage(source.status()) },
     { path: "/v1/connections", need, GET: () => jsonPage(source.connections()) },
     { path: "/v1/watch", need, GET: () => eventsPage(source.watch()) },
+    { path: "/v1/forward", need, POST: ({ body }) => eventsPage(source.forward(forwardsIn(body))) },
+    {
+      path: "/v1/forward/*/close",
+      need,
+      POST: async (_, { parts: [id] }) => {
+        await source.endForward(Number(id));
+        return jsonPage({});
+      },
+    },
     { path: "/v1/connections/*/close", need, POST: (_, { parts }) => closePage(source, parts) },
     { path: "/v1/reload", need, POST: async () => jsonPage(await source.reload()) },
     {
@@ -155,4 +167,8 @@ function drainOf(text: string | null): { drain?: number } {
   if (text === null) return {};
   if (/^[0-9]{1,9}$/.test(text)) return { drain: Number(text) };
   throw new PosternError("usage", `Cannot read drain ${JSON.stringify(text.slice(0, 40))} as milliseconds`);
+}
+
+function forwardsIn(body: Uint8Array): readonly ForwardSettings[] {
+  return checkedForwards(jsonIn(new TextDecoder().decode(body)));
 }

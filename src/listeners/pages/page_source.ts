@@ -3,6 +3,7 @@ import type { Target } from "../../words/mod.ts";
 import type {
   ConnectionInfo,
   ExplanationInfo,
+  ForwardUpdate,
   InstancePhase,
   ProxyEnvironment,
   ReloadReport,
@@ -10,6 +11,7 @@ import type {
   Status,
   WatchUpdate,
 } from "../../control/mod.ts";
+import type { ForwardSettings } from "../forward_settings.ts";
 
 /**
  * The data and actions of a running instance for the pages and the control socket; the instance implements
@@ -31,6 +33,10 @@ export interface PageSource {
   sharesToken(local: string | undefined): boolean;
   /** Closes a connection; false if no connection has this id. */
   closeConnection(id: number): boolean;
+  /** Opens forwards when the reader starts, and ends them when the reader stops. */
+  forward(forwards: readonly ForwardSettings[]): AsyncIterable<ForwardUpdate>;
+  /** Ends the forwards of this number at once; unknown ones have ended. */
+  endForward(id: number): Promise<void>;
   /** Throws `config` and changes nothing if the new configuration is invalid. */
   reload(): Promise<ReloadReport>;
   /**
