@@ -97,7 +97,12 @@ const status = open({
   catalogues: optional(
     list(open({ name: words, fetchedAt: optional(words), clusters: count, problem: optional(words) })),
   ),
-  dns: optional(open({ addresses: list(open({ host: words, port: port() })), domains: list(words) })),
+  dns: optional(open({
+    addresses: list(open({ host: words, port: port() })),
+    domains: list(words),
+    loopback: optional(open({ range: words, names: count, listeners: count })),
+  })),
+  udp: optional(open({ associations: count, refused: count, lastRefusal: optional(words) })),
   ...counts,
 });
 
@@ -169,6 +174,7 @@ const explanation = open({
   })),
   losers: list(open({ rule: words, source: words, transport: words, why: words })),
   forward: optional(boundForward),
+  loopback: optional(words),
   held: optional(errorInfo),
   dial: optional(open({
     ms: amount,
@@ -203,6 +209,19 @@ export const answers = {
   reload: open({ changed: flag(), changes: list(words), warnings: list(words) }),
   stop: open({ drain: optional(amount) }),
   closed: open({}),
+  // The lines end up in a file of the system, so names and addresses are exact.
+  hosts: open({
+    range: words,
+    hosts: list(
+      open({
+        address: text({ max: 15, pattern: /^127(?:\.[0-9]{1,3}){3}$/, describe: "a loopback address" }),
+        name: text({ max: 253, pattern: /^[a-z0-9][a-z0-9._-]*$/, describe: "a host name" }),
+        ports: list(port()),
+      }),
+      { max: 10_000 },
+    ),
+    problems: list(open({ name: words, reason: words })),
+  }),
   explanation,
   forward,
   page: open({ url }),

@@ -19,6 +19,7 @@ import type {
   ExplanationInfo,
   ForwardRequest,
   Hello,
+  HostsInfo,
   ProxyEnvironment,
   ReloadReport,
   SshHosts,
@@ -160,6 +161,12 @@ export class ControlClient {
     } finally {
       deadline[Symbol.dispose]();
     }
+  }
+
+  /** Makes the instance listen for these names (default: all known ones) until others are requested. */
+  hosts(names: readonly string[] | "none", options: CallOptions): Promise<HostsInfo> {
+    const query = names === "none" ? "release=1" : new URLSearchParams(names.map((name) => ["name", name]));
+    return this.#json("POST", `/v1/hosts?${query}`, answers.hosts, { ...options, timeout: 120_000 });
   }
 
   /** Throws `usage` if the connection no longer exists. */

@@ -39,6 +39,8 @@ export interface Status {
   readonly catalogues?: readonly CatalogueState[];
   /** Absent if the instance does not answer DNS. */
   readonly dns?: DnsInfo;
+  /** Absent if the instance relays no UDP. */
+  readonly udp?: UdpInfo;
   readonly connections: { readonly open: number; readonly total: number; readonly failed: number };
   readonly bytes: { readonly up: number; readonly down: number };
   readonly memory: { readonly resident: number };
@@ -51,6 +53,36 @@ export interface DnsInfo {
   readonly domains: readonly string[];
   /** The number of names with an address in the fake range. */
   readonly fakeAddresses?: number;
+  /** The listeners on loopback addresses of names. Any local user can connect to them. */
+  readonly loopback?: { readonly range: string; readonly names: number; readonly listeners: number };
+}
+
+/** The names of a hosts file with their loopback addresses. */
+export interface HostsInfo {
+  /** `127.64.0.0/12`. */
+  readonly range: string;
+  readonly hosts: readonly {
+    readonly address: string;
+    readonly name: string;
+    /** The ports on which the instance listens. */
+    readonly ports: readonly number[];
+  }[];
+  readonly problems: readonly LeftOutHost[];
+}
+
+/** A name without a loopback address, or a transport whose names cannot be listed. */
+interface LeftOutHost {
+  readonly name: string;
+  readonly reason: string;
+}
+
+/** The UDP relays of an instance. */
+export interface UdpInfo {
+  /** The number of clients. */
+  readonly associations: number;
+  /** How many datagrams had a route that carries no UDP, or were not allowed. */
+  readonly refused: number;
+  readonly lastRefusal?: string;
 }
 
 export interface ListenerState {
@@ -229,6 +261,8 @@ export interface ExplanationInfo {
   readonly losers: readonly LoserInfo[];
   /** The forward that listens on the address of the target. */
   readonly forward?: BoundForward;
+  /** The loopback address on which the instance listens for the target now: `127.64.0.1:5432`. */
+  readonly loopback?: string;
   /** Why postern refuses the target: a cluster owns it, or may own it, and does not have it. */
   readonly held?: ErrorInfo;
   /** Present if the route was tried. */

@@ -5,6 +5,7 @@ import type { Status } from "../control/mod.ts";
 import { type ConfigReport, type ConfigSource, listenOf, readConfig, Transports } from "../plan/mod.ts";
 import { clusterFindings } from "./doctor_clusters.ts";
 import { dnsFileFindings, dnsPortFindings } from "./doctor_dns.ts";
+import { systemProxyFindings } from "./doctor_system_proxy.ts";
 import { proxyFindings, proxyPathFindings } from "./doctor_proxy.ts";
 import { sshFindings } from "./doctor_ssh.ts";
 import { connectInstance, withOwner } from "../instances/mod.ts";
@@ -46,6 +47,7 @@ export async function* doctor(
   yield* instanceFindings(id, status, { known, version });
   if (config?.loaded) yield* portFindings(world, config, status);
   yield* dnsFileFindings(world, { signal });
+  yield* systemProxyFindings(world, { signal });
   yield* proxyFindings(world, isStatus(status) ? status.listeners.map(({ address }) => address) : []);
   yield* proxyPathFindings(world, urls, { signal });
   yield clockFinding(world);
@@ -73,7 +75,7 @@ function* configFindings(report: unknown): Generator<Finding> {
       name,
       state: "warning",
       detail: `"${path}" does not exist`,
-      hint: "create it: postern config init",
+      hint: "write one for this machine: postern setup",
     };
   } else if (loaded) {
     const transports = Object.keys(loaded.settings.transports).length;

@@ -9,6 +9,8 @@ export interface FinalHeadOptions {
   readonly onInterim?: (head: ResponseHead) => Promise<void>;
   /** The error code for a connection closed before the head (default: `unreachable`). */
   readonly closed?: "protocol" | "unreachable" | undefined;
+  /** Creates the decoder of one head (default: `decodeResponseHead`). */
+  readonly decoder?: () => Disposable & { readonly decode: Decode<ResponseHead>; readonly limit: number };
 }
 
 /**
@@ -17,11 +19,12 @@ export interface FinalHeadOptions {
  */
 export async function readFinalHead(
   messages: Messages,
-  { from, onInterim, closed = "unreachable" }: FinalHeadOptions,
+  { from, onInterim, closed = "unreachable", decoder }: FinalHeadOptions,
 ): Promise<ResponseHead> {
   const interim = new InterimCount();
   while (true) {
-    const read = await messages.read(decodeSizedHead);
+    using own = decoder?.();
+    const read = await messages.read(sizedHead(own?.decode ?? decodeResponseHead), own ?? {});
     if (!read) throw noAnswer(from, closed);
     const { head, size } = read;
     if (head.status >= 200 || head.status === 101) return head;
@@ -38,7 +41,11 @@ export function noAnswer(from: string, code: "protocol" | "unreachable" = "unrea
   });
 }
 
-const decodeSizedHead: Decode<{ readonly head: ResponseHead; readonly size: number }> = (bytes) => {
-  const decoded = decodeResponseHead(bytes);
-  return decoded && { value: { head: decoded.value, size: decoded.used }, used: decoded.used };
-};
+function sizedHead(
+  decode: Decode<ResponseHead>,
+): Decode<{ readonly head: ResponseHead; readonly size: number }> {
+  return (bytes) => {
+    const decoded = decode(bytes);
+    return decoded && { value: { head: decoded.value, size: decoded.used }, used: decoded.used };
+  };
+}

@@ -69,6 +69,17 @@ const limits = record({
     described(integer({ min: 1, max: 1_000_000 }), "Maximum number of clients at once; more are rejected."),
     4096,
   ),
+  associations: optional(
+    described(
+      integer({ min: 1, max: 10_000 }),
+      "Maximum number of SOCKS5 clients at once whose UDP is relayed; more are rejected.",
+    ),
+    256,
+  ),
+  udpIdle: optional(
+    described(duration({ min: 1000 }), "How long a UDP relay, or one of its targets, may be idle."),
+    300_000,
+  ),
   handshake: optional(
     described(duration({ min: 100 }), "Timeout for a client to send its proxy request."),
     10_000,
@@ -81,6 +92,13 @@ const limits = record({
       "How long a target may still answer after the client closed its side, on a path without half-close.",
     ),
     30_000,
+  ),
+  head: optional(
+    described(
+      integer({ min: 8192, max: 16 * 1024 * 1024 }),
+      "Maximum size of an HTTP head in bytes, in both directions; one line may take a quarter.",
+    ),
+    256 * 1024,
   ),
 });
 
@@ -118,6 +136,12 @@ const listen = record({
     described(flag(), "Allow listeners off loopback without authentication."),
     false,
   ),
+  udp: optional(
+    described(
+      flag(),
+      "Relay UDP for SOCKS5 clients, to targets whose route is direct or a SOCKS5 proxy (default: false).",
+    ),
+  ),
   auth: optional(described(auth, "Users of all listeners (default: no authentication).")),
   limits: optional(described(limits, "Limits on connections and durations.")),
 });
@@ -129,10 +153,13 @@ export const listenSettings: Schema<ListenSettings> = refine(listen, checkListen
 
 export const defaultLimits: Infer<typeof limits> = {
   connections: 4096,
+  associations: 256,
+  udpIdle: 300_000,
   handshake: 10_000,
   dial: 20_000,
   drain: 30_000,
   halfCloseLinger: 30_000,
+  head: 256 * 1024,
 };
 
 /** The kinds of listener that accept proxy clients. */
@@ -140,6 +167,11 @@ export const listenerKinds = ["mixed", "socks", "http", "unix"] as const;
 export type ListenerKind = typeof listenerKinds[number];
 
 function checkListeners(settings: ListenSettings, context: Context): void {
+  // Without any listener, the default one is mixed.
+  const isDefault = listenerKinds.every((kind) => settings[kind] === undefined);
+  if (settings.udp && !isDefault && !settings.mixed && !settings.socks) {
+    context.at("udp").report("has no effect: only mixed and socks listeners relay UDP", "warning");
+  }
   const taken = new Map<string, string>();
   for (const kind of [...listenerKinds, "forward", "dns", "admin"] as const) {
     for (const [index, { address, auth }] of (settings[kind] ?? []).entries()) {

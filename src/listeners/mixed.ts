@@ -11,6 +11,8 @@ export function protocolOf(byte: number | undefined): FirstByte {
   if (byte === 5) return "socks5";
   if (byte === 4) return "socks4";
   if (byte === 0x16) return "tls";
+  // An empty line may precede a request (RFC 9112, section 2.2).
+  if (byte === 0x0d) return "http";
   const letter = byte === undefined ? 0 : byte | 0x20;
   return letter >= 0x61 && letter <= 0x7a ? "http" : "unknown";
 }

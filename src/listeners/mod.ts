@@ -17,9 +17,11 @@ export {
   listenSettings,
 } from "./listen_settings.ts";
 export {
+  type DatagramRelay,
   handshakeDeadline,
   type ListenerDeps,
   type ListenerLimits,
+  type OpenDatagramRelay,
   type Serve,
   type ServeOptions,
 } from "./listener.ts";

@@ -1,4 +1,4 @@
-export { commandGrants, isDependedOn, plugin, startsInstances, writesKubeconfigs } from "./command_grants.ts";
+export { commandGrants, isDependedOn, startedLater } from "./command_grants.ts";
 export {
   clusterForm,
   type CommandLine,

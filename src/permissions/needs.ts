@@ -24,9 +24,9 @@ export function kindsFor(
   const { command, options } = line;
   const grants = grantsFor(command, platform);
   // Programs that postern starts without ssh: itself in the background, a browser for a sign-in, the program of a
-  // shell, the service manager, journalctl. Only the ssh configuration names others.
+  // shell, the service manager, journalctl, those of the desktop. Only the ssh configuration names others.
   const mayRun = usesSsh || grants.run === "any" ||
-    ["{browser}", "systemctl", "journalctl"].some((program) => grants.run?.includes(program)) ||
+    ["{browser}", "systemctl", "journalctl", "gsettings"].some((program) => grants.run?.includes(program)) ||
     (command === "proxy" && options.has("--background")) || command === "connect";
   return permissionKinds.filter((kind) => grants[kind] !== undefined && (kind !== "run" || mayRun));
 }
@@ -37,8 +37,9 @@ export function kindsFor(
  */
 export function mayUseSsh(line: CommandLine, configText: string | undefined): boolean {
   const config = withoutComments(configText);
-  // kubevpn's proxy-out connects to a cluster, although its command line does not contain such a word.
-  return line.options.has("--mapping-file") || line.command === "proxy-out" ||
+  // kubevpn's proxy-out connects to a cluster, although its command line does not contain such a word; setup tries
+  // what it proposes.
+  return line.options.has("--mapping-file") || ["proxy-out", "setup"].includes(line.command) ||
     [...line.own, config].some((text) => /\b(?:ssh|kubernetes)\b/.test(text)) ||
     /\bcatalogues\b/.test(config);
 }

@@ -1,9 +1,9 @@
 import type { Log } from "../core/mod.ts";
-import { isPosternError, PosternError } from "../words/mod.ts";
+import { describe, isPosternError, PosternError } from "../words/mod.ts";
 import type { World } from "../world/mod.ts";
 import type { BoundForward, ControlClient, ForwardRequest } from "../control/mod.ts";
 import { checkedForwards } from "../listeners/mod.ts";
-import { connectInstance } from "../instances/mod.ts";
+import { connectInstance, isUntrusted } from "../instances/mod.ts";
 import { PrivateInstance } from "./private_instance.ts";
 
 export interface ForwardsOptions {
@@ -40,7 +40,9 @@ export async function keepForwards(world: World, options: ForwardsOptions): Prom
   } catch (error) {
     const isMissing = isPosternError(error, "refused") && error.detail === "no_instance";
     if (!isMissing || id !== undefined) throw error;
-    await alone(`instance "${name}" is not running`);
+    // Another user may have put a socket in the place of the instance's.
+    if (isUntrusted(error.cause)) await alone(describe(error.cause));
+    else await alone(`instance "${name}" is not running`);
     return await forwardAlone(world, options);
   }
   try {

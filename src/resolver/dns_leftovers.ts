@@ -1,31 +1,18 @@
-import { describe, formatTarget, PosternError } from "../words/mod.ts";
-import { type Log, within } from "../core/mod.ts";
+import { describe, formatTarget } from "../words/mod.ts";
+import type { Log } from "../core/mod.ts";
 import type { World } from "../world/mod.ts";
+import { answersAt } from "./answers_at.ts";
 import { appliedDelegation, appliedDnsFiles, applyDns, type DnsChange, undoDns } from "./dns_applied.ts";
 import type { DnsDelegation } from "./dns_system.ts";
 import { instances } from "../instances/mod.ts";
 
-/** Time limit for connecting to a DNS server in ms. */
-const answersWithin = 2000;
-
 /** Whether a server listens at the address in the resolver files. */
 export async function answersDns(
-  { network, clock }: Pick<World, "network" | "clock">,
+  world: Pick<World, "network" | "clock">,
   { server }: DnsDelegation,
   { signal }: { signal: AbortSignal },
 ): Promise<boolean> {
-  const error = () => new PosternError("timeout", `Cannot reach ${formatTarget(server)}: no answer in time`);
-  try {
-    const conn = await within(
-      { clock, ms: answersWithin, signal, error },
-      (signal) => network.connect(server, { signal }),
-    );
-    await conn[Symbol.asyncDispose]();
-    return true;
-  } catch (error) {
-    if (signal.aborted || !(error instanceof PosternError)) throw error;
-    return false;
-  }
+  return await answersAt(world, server, { signal });
 }
 
 /** Removes what killed instances left: sockets, locks, and resolver files that name a dead server. */

@@ -8,14 +8,12 @@ import {
   mayNeed,
   needsTable,
   optionNames,
-  plugin,
   readCommandLine,
   runtimeFlags,
   sourceFacts,
-  startsInstances,
+  startedLater,
   valueOf,
   workerPermissions,
-  writesKubeconfigs,
 } from "../permissions/mod.ts";
 import { Faults } from "./faults.ts";
 
@@ -83,17 +81,11 @@ async function main(line: CommandLine, { version, main }: Program): Promise<numb
   // Deno's flags for processes that start from source later: a background instance gets the flags of this command line,
   // a service the flags of an instance, an exec plugin in a kubeconfig the flags of the plugin, and a ProxyCommand
   // those of `nc`.
-  const handsOn = (startsInstances(command) || writesKubeconfigs(command) || command === "ssh-config") &&
-    !world.process.isCompiled;
+  const later = world.process.isCompiled ? undefined : startedLater(command);
   // Without --quiet, Deno logs a line for each permitted program that is missing.
-  const flags = !facts || !handsOn ? [] : [
+  const flags = !facts || later === undefined ? [] : [
     ...[...runtimeFlags, "--quiet"],
-    ...flagsFor(
-      command === "proxy" ? line : readCommandLine([
-        writesKubeconfigs(command) ? plugin : command === "ssh-config" ? "nc" : "proxy",
-      ]),
-      facts,
-    ),
+    ...flagsFor(command === "proxy" ? line : readCommandLine([later]), facts),
   ];
   world = createWorld({ main, flags, rights });
   const flushLog = () => log.flush();

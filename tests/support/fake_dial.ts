@@ -93,7 +93,9 @@ export function serveClient(
   };
   const [client, listener] = memoryPair(capacity === undefined ? {} : { capacity });
   stop.signal.addEventListener("abort", () => listener.abort(stop.signal.reason));
-  const served = serve(listener, new Messages(listener), deps, { signal: stop.signal });
+  const served = serve(listener, new Messages(listener), deps, {
+    signal: stop.signal,
+  });
   return { client, served, dials, deps, clock, log, stop };
 }
 

@@ -1,4 +1,5 @@
-import { PeerServer, runPeer } from "./peer_program.ts";
+import { runPeer } from "./peer_program.ts";
+import { type Squid, startSquid } from "./real_proxies.ts";
 
 /** The required programs. */
 export interface InterceptingPrograms {
@@ -13,9 +14,9 @@ export interface InterceptingPrograms {
 export class InterceptingProxy implements AsyncDisposable {
   /** Its CA as PEM. */
   readonly ca: string;
-  readonly #server: PeerServer;
+  readonly #server: Squid;
 
-  private constructor(ca: string, server: PeerServer) {
+  private constructor(ca: string, server: Squid) {
     this.ca = ca;
     this.#server = server;
   }
@@ -51,11 +52,16 @@ export class InterceptingProxy implements AsyncDisposable {
     ]);
     const read = (name: string) => Deno.readTextFile(file(name));
     await Deno.writeTextFile(file("leaf.pem"), `${await read("leaf.crt")}${await read("leaf.key")}`);
-    const server = await PeerServer.start(squid, (port) => {
-      Deno.writeTextFileSync(file("squid.conf"), configuration(port, { leaf: file("leaf.pem"), siteCa }));
-      // The name separates its shared memory from that of another squid.
-      return ["-N", "-n", `postern${port}`, "-f", file("squid.conf")];
-    }, { cwd: directory });
+    const server = await startSquid(squid, directory, {
+      port: `ssl-bump tls-cert=${file("leaf.pem")} generate-host-certificates=off`,
+      lines: [
+        "ssl_bump bump all",
+        `tls_outgoing_options cafile=${siteCa}`,
+        // It accepts a certificate for another name, because the sites are addresses.
+        "acl other_name ssl_error SQUID_X509_V_ERR_DOMAIN_MISMATCH",
+        "sslproxy_cert_error allow other_name",
+      ],
+    });
     return new InterceptingProxy(await read("ca.crt"), server);
   }
 
@@ -63,35 +69,7 @@ export class InterceptingProxy implements AsyncDisposable {
     return this.#server.address;
   }
 
-  /** Stops squid with a signal that lets it remove its shared memory. */
   async [Symbol.asyncDispose](): Promise<void> {
-    this.#server.kill("SIGTERM");
-    await this.#server.ended;
     await this.#server[Symbol.asyncDispose]();
   }
-}
-
-/** The configuration: no check of addresses in certificates, and never root. */
-function configuration(
-  port: number,
-  { leaf, siteCa }: { readonly leaf: string; readonly siteCa: string },
-): string {
-  return `
-http_port 127.0.0.1:${port} ssl-bump tls-cert=${leaf} generate-host-certificates=off
-ssl_bump bump all
-tls_outgoing_options cafile=${siteCa}
-acl other_name ssl_error SQUID_X509_V_ERR_DOMAIN_MISMATCH
-sslproxy_cert_error allow other_name
-http_access allow all
-cache deny all
-cache_effective_user nobody
-cache_effective_group nogroup
-access_log none
-cache_log /dev/null
-pid_filename none
-netdb_filename none
-pinger_enable off
-visible_hostname localhost
-shutdown_lifetime 0 seconds
-`;
 }

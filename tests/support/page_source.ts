@@ -21,6 +21,7 @@ export function fakePageSource(more: Partial<PageSource> = {}): PageSource & { r
     forward: () => forwardsOnce(),
     endForward: () => Promise.resolve(),
     sharesToken: () => true,
+    hosts: () => Promise.resolve({ range: "127.64.0.0/12", hosts: [], problems: [] }),
     closeConnection: (id) => id === sampleConnection.id && closed.push(id) > 0,
     reload: () => Promise.resolve({ changed: true, changes: ["route .svc now goes to lab"], warnings: [] }),
     stop: () => {},

@@ -29,6 +29,48 @@ export async function startTinyproxy(
   }, options);
 }
 
+/** A running squid. */
+export interface Squid extends AsyncDisposable {
+  readonly address: string;
+}
+
+/** Starts Debian's squid for every client and target, without a cache, never as root. */
+export async function startSquid(
+  path: string,
+  directory: string,
+  { port: portOptions = "", lines = [] }: { readonly port?: string; readonly lines?: readonly string[] } = {},
+): Promise<Squid> {
+  const file = `${directory}/squid-${crypto.randomUUID()}.conf`;
+  const server = await PeerServer.start(path, (port) => {
+    const own = [`http_port 127.0.0.1:${port} ${portOptions}`, ...lines];
+    Deno.writeTextFileSync(file, `${own.join("\n")}\n${squidLines}`);
+    // The name separates its shared memory from that of another squid.
+    return ["-N", "-n", `postern${port}`, "-f", file];
+  }, { cwd: directory });
+  return {
+    address: server.address,
+    async [Symbol.asyncDispose]() {
+      // It removes its shared memory after this signal only.
+      server.kill("SIGTERM");
+      await server.ended;
+      await server[Symbol.asyncDispose]();
+    },
+  };
+}
+
+const squidLines = `http_access allow all
+cache deny all
+cache_effective_user nobody
+cache_effective_group nogroup
+access_log none
+cache_log /dev/null
+pid_filename none
+netdb_filename none
+pinger_enable off
+visible_hostname localhost
+shutdown_lifetime 0 seconds
+`;
+
 /** Starts Debian's microsocks: SOCKS5, with a password if an account is given. */
 export async function startMicrosocks(
   path: string,

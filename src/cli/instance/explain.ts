@@ -51,7 +51,7 @@ export default defineCommand({
 });
 
 export function explanationText(
-  { target, transport, because, hops, losers, forward, held, dial }: ExplanationInfo,
+  { target, transport, because, hops, losers, forward, loopback, held, dial }: ExplanationInfo,
   paint: Paint,
 ): string {
   const path = hops.map(({ name, type, detail }) => {
@@ -77,6 +77,9 @@ export function explanationText(
     lines.push(
       `  forward  ${printable(`postern forwards ${address} to ${to}${named}; explain that target`)}`,
     );
+  }
+  if (loopback !== undefined) {
+    lines.push(`  loopback ${printable(`postern listens on ${loopback} for this target`)}`);
   }
   let text = `${lines.join("\n")}\n`;
   for (const { name, problem, hint } of hops) {

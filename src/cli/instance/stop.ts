@@ -66,4 +66,9 @@ async function stop(id: string, world: World, { signal }: { signal: AbortSignal 
   const { stopInstance } = await import("../../instances/mod.ts");
   await stopInstance(world, id, { signal });
   await world.terminal.err(`postern: stopped "${id}"\n`);
+  const { readProxyState } = await import("../../resolver/mod.ts");
+  // The instance has stopped, whatever is wrong with this file; system-proxy and doctor report that.
+  const state = await readProxyState(world).catch(() => undefined);
+  if (state?.id !== id) return;
+  await world.terminal.err("postern: the system proxy still uses it; restore it: postern system-proxy off\n");
 }

@@ -1,9 +1,11 @@
 import { object } from "@optique/core/constructs";
 import { option } from "@optique/core/primitives";
+import type { DnsChange } from "../../resolver/mod.ts";
 import { counted } from "../../core/mod.ts";
 import { isPosternError } from "../../words/mod.ts";
 import { defineCommand } from "../line/command.ts";
 import { tellDnsChange } from "./dns_change.ts";
+import { tellRestored } from "./system_proxy.ts";
 import { words } from "../line/options.ts";
 
 export default defineCommand({
@@ -11,7 +13,8 @@ export default defineCommand({
   summary: "Clean up after a killed instance",
   description:
     "Removes the sockets and locks of dead instances, and the files that postern dns --apply wrote for an instance " +
-    "that no longer answers. Keeps the files of running instances. Only root can remove the system's files.",
+    "that no longer answers; restores the settings that postern system-proxy changed for it. Keeps the files of " +
+    "running instances. Only root can remove the system's files.",
   examples: [["postern cleanup", "Remove your files"], [
     "sudo postern cleanup",
     "Remove the system's files too",
@@ -24,18 +27,22 @@ export default defineCommand({
     }),
   }),
   async run({ learned }, world, { signal }) {
-    const { cleanUp } = await import("../../resolver/mod.ts");
+    const { cleanUp, restoreDeadProxy } = await import("../../resolver/mod.ts");
     const { forgetLearned } = await import("../../plan/mod.ts");
     if (learned) {
       const count = await forgetLearned(world);
       await world.terminal.err(`postern: deleted the learned state of ${counted(count, "cluster")}\n`);
       return;
     }
+    let change: DnsChange;
     try {
-      await tellDnsChange(world, await cleanUp(world, { signal }));
+      change = await cleanUp(world, { signal });
     } catch (error) {
       if (!isPosternError(error, "not_allowed")) throw error;
       throw error.with({ hint: "run as root: sudo postern cleanup" });
     }
+    const restored = await restoreDeadProxy(world, { signal });
+    if (!restored || change.removed.length > 0) await tellDnsChange(world, change);
+    if (restored) await tellRestored(world, restored);
   },
 });

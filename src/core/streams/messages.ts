@@ -9,7 +9,7 @@ import { PosternError } from "../../words/mod.ts";
 export type Decode<T> = (bytes: Uint8Array<ArrayBuffer>) => { value: T; used: number } | undefined;
 
 export interface MessagesOptions {
-  /** The maximum size of a message. */
+  /** The maximum size of a message (default: 64 KiB). */
   readonly limit?: number;
   /** The first size of the buffer, in bytes. */
   readonly initial?: number;
@@ -17,6 +17,8 @@ export interface MessagesOptions {
 
 const nothing = new Uint8Array();
 const usual = 512;
+/** The maximum size of the buffer for a body, which needs no complete message. */
+const mostRead = 64 * 1024;
 /** A pool of first buffers: most requests fit into one, and none outlives its request. */
 const spare: Uint8Array<ArrayBuffer>[] = [];
 const mostSpare = 256;
@@ -24,7 +26,7 @@ const mostSpare = 256;
 /** Reads complete messages from a connection and keeps extra bytes for the next reader. */
 export class Messages {
   readonly #conn: Conn;
-  readonly #limit: number;
+  #limit: number;
   #buffer: Uint8Array<ArrayBuffer>;
   #start = 0;
   #end = 0;
@@ -35,7 +37,7 @@ export class Messages {
   #wasFilled = false;
   #filling: Promise<boolean> | undefined;
 
-  constructor(conn: Conn, { limit = 64 * 1024, initial = usual }: MessagesOptions = {}) {
+  constructor(conn: Conn, { limit = mostRead, initial = usual }: MessagesOptions = {}) {
     this.#conn = conn;
     this.#limit = limit;
     this.#buffer = (initial === usual ? spare.pop() : undefined) ?? new Uint8Array(initial);
@@ -52,8 +54,12 @@ export class Messages {
     return this.#ended;
   }
 
-  /** Returns the next message; undefined when the peer ended before its first byte. */
-  async read<T>(decode: Decode<T>): Promise<T | undefined> {
+  /**
+   * Returns the next message; undefined when the peer ended before its first byte. `limit` replaces that of the
+   * constructor from now on.
+   */
+  async read<T>(decode: Decode<T>, { limit = this.#limit }: { limit?: number } = {}): Promise<T | undefined> {
+    this.#limit = limit;
     while (true) {
       if (this.#end > this.#start) {
         const decoded = decode(this.pending);
@@ -151,8 +157,9 @@ export class Messages {
    */
   #fitBuffer(): void {
     if (this.#wasFilled) {
-      this.#largest = Math.min(this.#limit, Math.max(this.#largest, this.#buffer.length * 8));
-      if (this.#buffer.length < this.#largest) this.#buffer = new Uint8Array(this.#largest);
+      this.#largest = Math.min(this.#limit, mostRead, Math.max(this.#largest, this.#buffer.length * 8));
+      // It is larger after a message of more than `mostRead`.
+      if (this.#buffer.length !== this.#largest) this.#buffer = new Uint8Array(this.#largest);
     } else if (this.#buffer.length > this.#smallest) {
       this.#buffer = new Uint8Array(this.#smallest);
     }

@@ -150,6 +150,9 @@ function shownTarget({ target, socket }: DialRequest): string {
   return formatEndpoint(socket === undefined ? target : { path: socket });
 }
 
+/** The carrier of a request's bytes. */
+type Held = Pick<Conn, "abort"> & AsyncDisposable;
+
 /** One request and its connection. */
 export class ConnectionRecord implements Dialed {
   readonly id: number;
@@ -163,6 +166,8 @@ export class ConnectionRecord implements Dialed {
   readonly #startedAt: number;
   #dialling: AbortController | undefined = new AbortController();
   #conn: Conn | undefined;
+  /** The connection, or the carrier of datagrams. */
+  #held: Held | undefined;
   #isFinished = false;
   #dropped: { reason: unknown } | undefined;
   #onEnd: (() => void)[] | undefined;
@@ -204,6 +209,12 @@ export class ConnectionRecord implements Dialed {
 
   connected(conn: Conn): this {
     this.#conn = conn;
+    return this.holds(conn);
+  }
+
+  /** Ends the dial with a carrier that is no connection. */
+  holds(held: Held): this {
+    this.#held = held;
     this.#dialling = undefined;
     this.#options.metrics.dials.observe((this.#options.clock.now() - this.#startedAt) / 1000, this.transport);
     return this;
@@ -217,14 +228,14 @@ export class ConnectionRecord implements Dialed {
 
   drop(reason: unknown): void {
     this.#dropped ??= { reason };
-    if (this.#conn) this.#conn.abort(reason);
+    if (this.#held) this.#held.abort(reason);
     else this.dialling.abort(reason);
   }
 
   finish(end: string, cause?: unknown): void {
     if (this.#isFinished) return;
     this.#isFinished = true;
-    this.#conn?.[Symbol.asyncDispose]().then(undefined, (error: unknown) => {
+    this.#held?.[Symbol.asyncDispose]().then(undefined, (error: unknown) => {
       this.#options.log.debug("conn.close_failed", { conn: this.id, reason: describe(error) });
     });
     const outcome = this.#dropped ? "closed" : end;
@@ -245,7 +256,7 @@ export class ConnectionRecord implements Dialed {
       tally: this.tally,
       startedAt: this.#startedAt,
       endedAt,
-      hasConnected: this.#conn !== undefined,
+      hasConnected: this.#held !== undefined,
       outcome,
       reason,
     });
@@ -286,7 +297,7 @@ export class ConnectionRecord implements Dialed {
 
   /** Whether the target is not connected yet. */
   get isDialling(): boolean {
-    return this.#conn === undefined;
+    return this.#held === undefined;
   }
 
   info(): ConnectionInfo {

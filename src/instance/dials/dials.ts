@@ -6,7 +6,7 @@ import {
   type Dialed,
   type DialRequest,
 } from "../../core/mod.ts";
-import { type Endpoint, formatTarget, PosternError } from "../../words/mod.ts";
+import { type Endpoint, formatTarget, PosternError, type Target } from "../../words/mod.ts";
 import type { World } from "../../world/mod.ts";
 import type { TransportState } from "../../control/mod.ts";
 import type { ForwardSettings, ListenerSettings } from "../../listeners/mod.ts";
@@ -45,6 +45,11 @@ export class Dials implements Disposable {
     return this.#counts.state(built);
   }
 
+  /** Counts a dial of a transport, and its failure if there is one. */
+  count(transport: string, error?: unknown): void {
+    this.#counts.add(transport, error);
+  }
+
   /** The dial function of a listener; `only` restricts its targets. */
   dialOf(listener: ListenerSettings | ForwardSettings): Dial {
     const allows = allowedBy(listener);
@@ -55,11 +60,7 @@ export class Dials implements Disposable {
     if (!allows) return (request, options) => this.dial(request, options);
     return (request, options) => {
       if (allows(this.#parts.dns.meaningOf(request.target).target)) return this.dial(request, options);
-      const error = new PosternError(
-        "not_allowed",
-        `Cannot reach ${formatTarget(request.target)}: this listener does not allow that target`,
-        { hint: 'use another listener, or add the target to its "only" list' },
-      );
+      const error = notAllowed(request.target);
       return Promise.reject(this.#refused(request, { because: "listener", error }));
     };
   }
@@ -71,8 +72,8 @@ export class Dials implements Disposable {
   ): Promise<Dialed> {
     const { connections, dns, transports } = this.#parts;
     const meaning = dns.meaningOf(request.target);
-    const { target, error: meaningless } = meaning;
-    if (meaningless) throw this.#refused(request, { because: "dns.fakeRange", error: meaningless });
+    const { target, failure } = meaning;
+    if (failure) throw this.#refused(request, { because: failure.range, error: failure.error });
     let { plan } = transports;
     let route = plan.router.route(target);
     const taken = () => ({ transport: route.transport, because: becauseAsked(route.because, meaning) });
@@ -149,4 +150,13 @@ export class Dials implements Disposable {
     this.#parts.connections.begin(request, { transport: "reject", because }).failed(error);
     return error;
   }
+}
+
+/** The error for a target that the listener's "only" does not contain. */
+export function notAllowed(target: Target): PosternError {
+  return new PosternError(
+    "not_allowed",
+    `Cannot reach ${formatTarget(target)}: this listener does not allow that target`,
+    { hint: 'use another listener, or add the target to its "only" list' },
+  );
 }

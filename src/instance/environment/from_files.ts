@@ -110,8 +110,8 @@ export async function dialFromFiles(
   await using held = new AsyncDisposableStack();
   const transports = held.use(new Transports(world, config, { log }));
   const { settings } = config;
-  const { target, error: meaningless } = await storedMeaningOf(asked, { world, settings, id: "default" });
-  if (meaningless) throw meaningless;
+  const { target, failure } = await storedMeaningOf(asked, { world, settings, id: "default" });
+  if (failure) throw failure.error;
   await preparePath(transports.plan, target);
   const { dial: limit, halfCloseLinger } = transports.plan.limits;
   const error = () => dialTimeout(target, limit);

@@ -1,4 +1,4 @@
-import { type Clock, Deadlines, type Dial, type Log, Tasks } from "../../core/mod.ts";
+import { type ClientNames, type Clock, Deadlines, type Dial, type Log, Tasks } from "../../core/mod.ts";
 import { describe, type Endpoint, formatEndpoint, formatTarget, PosternError } from "../../words/mod.ts";
 import type { Files, Listening, Network } from "../../world/mod.ts";
 import {
@@ -9,6 +9,7 @@ import {
   listenerKinds,
   type ListenerSettings,
   type ListenSettings,
+  type OpenDatagramRelay,
   type Pages,
   type Serve,
   serveAdminAt,
@@ -51,6 +52,10 @@ export interface ListenerSetDeps {
   readonly pages: Pages;
   /** The dial function of a listener; `only` restricts its targets. */
   readonly dialOf: (listener: ListenerSettings | ForwardSettings) => Dial;
+  /** Looks up names for the clients of a listener. */
+  readonly namesOf?: (listener: ListenerSettings) => ClientNames;
+  /** Relays the datagrams of a listener's clients. */
+  readonly datagramsOf?: (listener: ListenerSettings) => OpenDatagramRelay;
   /** The generation of the current plan. */
   readonly generation: () => number;
   /** Reads the users' passwords; a missing file is a `config` error. */
@@ -275,7 +280,14 @@ export class ListenerSet implements AsyncDisposable {
         const auth = users.length === 0 ? undefined : authenticators.get(whose) ??
           this.#authenticators.get(whose) ?? new Authenticator(users, clock);
         if (auth) authenticators.set(whose, auth);
-        const deps = { ...this.#depsOf(listener, limits), auth };
+        const deps: ListenerDeps = {
+          ...this.#depsOf(listener, limits),
+          auth,
+          ...(!("target" in listener) && {
+            names: this.#world.namesOf?.(listener),
+            datagrams: settings.udp ? this.#world.datagramsOf?.(listener) : undefined,
+          }),
+        };
         wanted.push({ kind, listener, users, deps });
         for (const { endpoint } of listener.address.sockets) await this.#makeRoom(endpoint);
       }

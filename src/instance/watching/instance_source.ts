@@ -26,6 +26,7 @@ export function instanceSource(instance: Instance, { reload, stop }: InstanceAct
     sharesToken: (local) => isOpenAt(instance, local),
     forward: (forwards) => lentForwards(() => instance.lend(forwards), instance.clock),
     endForward: (id) => instance.endLent(id),
+    hosts: (names, options) => instance.hosts(names, options),
     closeConnection: (id) => instance.connections.close(id),
     reload,
     stop: ({ drain }) => {

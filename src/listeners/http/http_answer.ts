@@ -22,13 +22,14 @@ export function answerBytes(page: WholePage, options: ResponseOptions): Uint8Arr
 
 /** The response head, with the framing fields of the body. */
 export function answerHead(
-  { status, fields }: PageResponse,
+  { status, phrase, fields }: PageResponse,
   framing: readonly (readonly [name: string, value: string])[],
   { keeps, date }: ResponseOptions,
 ): Uint8Array<ArrayBuffer> {
   const connection = keeps ? "keep-alive" : "close";
   return encodeResponseHead({
     status,
+    ...(phrase !== undefined && { reason: phrase }),
     fields: [...fields, ...framing, ["Date", date.toUTCString()], ["Connection", connection]],
   });
 }
@@ -51,9 +52,12 @@ export function lastStation({ method }: RequestHead): WholePage {
   return errorPage(new Http1Problem(501, "Cannot serve TRACE: postern does not echo requests"));
 }
 
-/** The answer to a missing or wrong password (RFC 9110, section 11.7.1). */
+/**
+ * The answer to a missing or wrong password (RFC 9110, section 11.7.1). It keeps the usual phrase, by which some clients
+ * recognize it.
+ */
 export function passwordPage(): WholePage {
-  const page = errorPage(
+  const { phrase: _phrase, ...page } = errorPage(
     new PosternError("auth", "Cannot serve the request: the user or password is missing or wrong", {
       hint: "put both in the proxy URL: http://USER:PASSWORD@HOST:PORT",
     }),

@@ -13,6 +13,7 @@ import {
   type ResponseHead,
 } from "../../wire/mod.ts";
 import { copyBody, readFinalHead } from "../../http/mod.ts";
+import { responseHead } from "./head_room.ts";
 import {
   framingFor,
   interimFields,
@@ -23,7 +24,7 @@ import {
   upgradeOf,
 } from "./http_forwarding.ts";
 import type { Origin } from "./http_origin.ts";
-import type { ListenerDeps } from "../listener.ts";
+import { headLimits, type ListenerDeps } from "../listener.ts";
 
 /** A request that was read and will be forwarded. */
 export interface ForwardedRequest {
@@ -110,7 +111,11 @@ export class Exchange {
     let framing: Framing;
     try {
       const { authority: from, head: { method } } = this.#request;
-      head = await readFinalHead(this.#origin.messages, { from, onInterim: this.#passInterim });
+      head = await readFinalHead(this.#origin.messages, {
+        from,
+        onInterim: this.#passInterim,
+        decoder: () => responseHead(headLimits(this.#deps.limits)),
+      });
       this.#demandPassable(head);
       framing = responseFraming(head, method);
     } catch (error) {

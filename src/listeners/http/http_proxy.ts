@@ -100,7 +100,8 @@ class HttpSession {
       if (maxForwards(head) === 0) return await this.#client.answer(lastStation(head), head);
       const { target, authority, path } = wanted;
       const keeps = this.#client.mayKeep(head);
-      return await this.#forward({ head, framing, authority, path, keeps }, target, user);
+      const request = { head: withAuthorization(head, wanted), framing, authority, path, keeps };
+      return await this.#forward(request, target, user);
     } catch (error) {
       if (this.#options.signal.aborted) throw error;
       return await this.#client.refuse(error, head);
@@ -203,6 +204,20 @@ class HttpSession {
     const { conn, messages } = this.#client;
     return tunnel(conn, dialed, { deps: this.#deps, reply, messages, signal: this.#options.signal });
   }
+}
+
+/**
+ * Moves the credentials of the URL to Authorization, as squid does, for clients that leave this to the proxy. A value
+ * that the client sends itself takes precedence.
+ */
+function withAuthorization(
+  head: RequestHead,
+  { path, authorization }: { readonly path: string; readonly authorization?: string },
+): RequestHead {
+  if (authorization === undefined) return head;
+  const { fields } = head;
+  const isSet = fields.has("authorization");
+  return { ...head, target: path, fields: isSet ? fields : fields.with("Authorization", authorization) };
 }
 
 const none = new Uint8Array();

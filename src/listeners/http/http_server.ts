@@ -1,18 +1,19 @@
 import { asPosternError, describe, PosternError } from "../../words/mod.ts";
 import { type Clock, type Conn, type Deadlines, joinBytes, type Log, type Messages } from "../../core/mod.ts";
 import {
-  decodeRequestHead,
   encodeChunk,
   encodeLastChunk,
   encodeResponseHead,
   Http1Problem,
   isPersistent,
+  mostHead,
   requestFraming,
   type RequestHead,
 } from "../../wire/mod.ts";
 import { answerBytes, answerHead, serverWide } from "./http_answer.ts";
 import { readBody } from "../../http/mod.ts";
-import type { Unheard } from "../listener.ts";
+import { type HeadLimits, headLimits, type Unheard } from "../listener.ts";
+import { requestHead } from "./head_room.ts";
 import { lastWords } from "./last_words.ts";
 import { isAskedAgain } from "./next_request.ts";
 import {
@@ -27,8 +28,10 @@ export interface PageDeps {
   readonly clock: Clock;
   readonly deadlines: Deadlines;
   readonly log: Log;
-  /** Time limit for a request (default: 10 s) and for an idle connection (default: 60 s), in ms. */
-  readonly limits?: { readonly handshake?: number; readonly keepAlive?: number } | undefined;
+  /** Time limits in ms for a request (10 s) and an idle connection (60 s); size of a head in bytes (64 KiB). */
+  readonly limits?:
+    | { readonly handshake?: number; readonly keepAlive?: number; readonly head?: number }
+    | undefined;
 }
 
 export interface ServePagesOptions {
@@ -109,6 +112,7 @@ class PageServer {
   readonly #options: ServePagesOptions;
   readonly #arrive: number;
   readonly #idle: number;
+  readonly #head: HeadLimits;
 
   constructor(conn: Conn, messages: Messages, deps: PageDeps, options: ServePagesOptions) {
     this.#conn = conn;
@@ -117,17 +121,20 @@ class PageServer {
     this.#options = options;
     this.#arrive = deps.limits?.handshake ?? 10_000;
     this.#idle = deps.limits?.keepAlive ?? 60_000;
+    this.#head = headLimits({ head: deps.limits?.head ?? mostHead });
   }
 
   /** The next request; undefined when the client closed, was idle too long, or sent an invalid head. */
   async nextHead(): Promise<RequestHead | undefined> {
     const { unheard } = this.#options;
     unheard?.add(this.#conn);
+    using head = requestHead(this.#head);
     try {
       if (this.#messages.pending.length === 0 && !await this.#isAskedAgain()) return undefined;
-      return await this.#within(this.#arrive, "the request", () => this.#messages.read(decodeRequestHead));
+      return await this.#within(this.#arrive, "the request", () => this.#messages.read(head.decode, head));
     } catch (error) {
       if (!(error instanceof Http1Problem)) throw error;
+      head[Symbol.dispose]();
       await this.refuse(error);
       return undefined;
     } finally {

@@ -1,9 +1,10 @@
 import { asPosternError, describe } from "../../words/mod.ts";
 import type { Conn, Messages } from "../../core/mod.ts";
-import { decodeRequestHead, Http1Problem, isPersistent, type RequestHead } from "../../wire/mod.ts";
+import { Http1Problem, isPersistent, type RequestHead } from "../../wire/mod.ts";
 import { answerBytes } from "./http_answer.ts";
+import { requestHead } from "./head_room.ts";
 import { lastWords } from "./last_words.ts";
-import { handshakeDeadline, type ListenerDeps, type ServeOptions } from "../listener.ts";
+import { handshakeDeadline, headLimits, type ListenerDeps, type ServeOptions } from "../listener.ts";
 import { isAskedAgain } from "./next_request.ts";
 import { errorPage, type WholePage } from "../pages/page.ts";
 
@@ -37,12 +38,14 @@ export class ServedConnection {
   async next(deadline?: Disposable): Promise<RequestHead | undefined> {
     if (!deadline && this.messages.pending.length === 0 && !await this.#isAskedAgain()) return undefined;
     const limit = deadline ?? handshakeDeadline(this.conn, this.#deps, this.#options);
+    using head = requestHead(headLimits(this.#deps.limits));
     try {
-      return await this.messages.read(decodeRequestHead);
+      return await this.messages.read(head.decode, head);
     } catch (error) {
       // A client that left in the middle of a head may still be reading the previous answer.
       if (this.messages.isEnded) return undefined;
       if (!(error instanceof Http1Problem)) throw error;
+      head[Symbol.dispose]();
       await this.refuse(error, undefined);
       return undefined;
     } finally {
@@ -58,7 +61,7 @@ export class ServedConnection {
     if (error instanceof Http1Problem && error.status < 500) this.#deps.log.info("client.refused", fields);
     else if (code === "internal" && !isFull) this.#deps.log.error("client.failed", fields);
     // Bytes after a CONNECT are for its target and must never be read as a request.
-    const isLast = isFull || head?.method === "CONNECT";
+    const isLast = isFull || head?.method.toUpperCase() === "CONNECT";
     return await this.answer(errorPage(error), head, { isLast, reading });
   }
 

@@ -100,6 +100,14 @@ function controlRoutes(source: PageSource): readonly PageRoute<"control">[] {
         return jsonPage({ state: "draining", ...(drain !== undefined && { drain }) }, 202);
       },
     },
+    {
+      path: "/v1/hosts",
+      need,
+      POST: async ({ query }, { signal }) => {
+        const names = query.get("release") === "1" ? "none" : query.getAll("name");
+        return jsonPage(await source.hosts(names, { signal }));
+      },
+    },
     { path: "/v1/explain", need, GET: (request, options) => explainPage(source, request, options) },
     {
       path: "/v1/pac",

@@ -1,4 +1,4 @@
-import { asPosternError } from "../../words/mod.ts";
+import { asCause, asPosternError } from "../../words/mod.ts";
 import { answerStatus, type Fields } from "../../wire/mod.ts";
 import { errorInfo } from "../../control/mod.ts";
 
@@ -19,6 +19,8 @@ export interface PageRequest {
 
 export interface PageResponse {
   readonly status: number;
+  /** Replaces the usual phrase of the status line. */
+  readonly phrase?: string;
   /** Without Date, Content-Length, Transfer-Encoding and Connection, which the server adds. */
   readonly fields: readonly (readonly [name: string, value: string])[];
   /** A stream is sent piece by piece; the server ends it early when the client leaves. */
@@ -39,12 +41,33 @@ export function jsonPage(value: unknown, status = 200): WholePage {
   return { status, fields: [["Content-Type", "application/json"]], body: `${JSON.stringify(value)}\n` };
 }
 
-/** An error as a page: message and hint as text, code and message in `Postern-Error`. */
+/** The maximum length of a phrase in the status line. */
+const mostPhrase = 120;
+
+/**
+ * An error as a page: message and hint as text, code and message in `Postern-Error`, and the message in the status line,
+ * because wget, nc and Java show nothing else.
+ */
 export function errorPage(error: unknown): WholePage {
-  const { code, message, hint } = asPosternError(error);
+  const { code, message, hint, reason } = asPosternError(error);
   const page = textPage(hint === undefined ? message : `${message}\n${hint}`, answerStatus(error));
-  const sentence = `${code}; ${message}`.replace(/[^\x20-\x7e]/g, "?");
-  return { ...page, fields: [...page.fields, ["Postern-Error", sentence]] };
+  return {
+    ...page,
+    phrase: phraseOf(asciiText(asCause(message)), asciiText(reason ?? "")),
+    fields: [...page.fields, ["Postern-Error", asciiText(`${code}; ${message}`)]],
+  };
+}
+
+/** A sentence within the limit. A long one keeps its end: that is the cause. */
+function phraseOf(sentence: string, reason: string): string {
+  if (sentence.length <= mostPhrase) return sentence;
+  const end = reason !== "" && reason.length <= mostPhrase / 2 ? `...: ${reason}` : "...";
+  return `${sentence.slice(0, mostPhrase - end.length)}${end}`;
+}
+
+/** Printable ASCII only: a line break would start another field. */
+function asciiText(text: string): string {
+  return text.replace(/[^\x20-\x7e]/g, "?");
 }
 
 export function errorJson(error: unknown): WholePage {

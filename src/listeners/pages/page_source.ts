@@ -4,6 +4,7 @@ import type {
   ConnectionInfo,
   ExplanationInfo,
   ForwardUpdate,
+  HostsInfo,
   InstancePhase,
   ProxyEnvironment,
   ReloadReport,
@@ -31,6 +32,8 @@ export interface PageSource {
    * that may use the listener without a password may also see its state.
    */
   sharesToken(local: string | undefined): boolean;
+  /** Listens for these names instead of those requested before; for all known names if there are none. */
+  hosts(names: readonly string[] | "none", options: { signal: AbortSignal }): Promise<HostsInfo>;
   /** Closes a connection; false if no connection has this id. */
   closeConnection(id: number): boolean;
   /** Opens forwards when the reader starts, and ends them when the reader stops. */

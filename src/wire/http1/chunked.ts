@@ -12,6 +12,7 @@ export type ChunkedPart =
 const mostLine = 256;
 /** The maximum size of the last chunk with its trailers. */
 const mostTrailers = 16 * 1024;
+const mostTrailerFields = 200;
 
 /**
  * Reads a chunked body (RFC 9112, section 7.1) in pieces. `next` is a `Decode`: it returns data as soon as
@@ -70,7 +71,7 @@ export class ChunkedDecoder {
     const end = sectionEnd(bytes, start, this.#status);
     if ((end ?? bytes.length) - start > mostTrailers) throw this.#problem("the trailers are too long");
     if (end === undefined) return undefined;
-    const trailers = parseFields(latin1(bytes, start, end - 2), 0, this.#status);
+    const trailers = parseFields(latin1(bytes, start, end - 2), 0, this.#status, mostTrailerFields);
     return { value: { kind: "end", trailers }, used: end };
   }
 

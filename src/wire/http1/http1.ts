@@ -7,13 +7,25 @@ import {
   isToken,
   latin1,
   latin1Bytes,
+  lineEnd,
   parseFields,
   quoted,
-  sectionEnd,
 } from "./http1_text.ts";
 
-/** The maximum size of a head, including its empty line. */
+/** The maximum size of a head, including its empty line, unless a reader sets another. */
 export const mostHead = 64 * 1024;
+
+/** The limits of a head, in bytes. */
+interface HeadLimits {
+  /** The whole head, including its empty line. */
+  readonly head: number;
+  /** One line. */
+  readonly line: number;
+  /** The hint for a larger head. */
+  readonly hint?: string;
+}
+
+const usualLimits: HeadLimits = { head: mostHead, line: mostHead };
 
 export type HttpVersion = "1.0" | "1.1";
 
@@ -36,9 +48,37 @@ export interface ResponseHead {
 
 /** Reads the head of a request (RFC 9112, section 3). Errors carry the status for the response. */
 export function decodeRequestHead(bytes: Uint8Array<ArrayBuffer>): ReturnType<Decode<RequestHead>> {
-  const head = wholeHead(bytes, skipEmptyLines(bytes), 400);
-  if (!head) return undefined;
-  const { lines, used } = head;
+  return requestHeadDecoder(usualLimits)(bytes);
+}
+
+/** Reads the head of a response (RFC 9112, section 4). */
+export function decodeResponseHead(bytes: Uint8Array<ArrayBuffer>): ReturnType<Decode<ResponseHead>> {
+  return responseHeadDecoder(usualLimits)(bytes);
+}
+
+/**
+ * `decodeRequestHead` and `decodeResponseHead` with other limits, for one head. They remember the lines they have seen,
+ * so a head that arrives in small pieces costs no more than one that arrives at once.
+ */
+export const headDecoders = { request: requestHeadDecoder, response: responseHeadDecoder } as const;
+
+function requestHeadDecoder(limits: HeadLimits): Decode<RequestHead> {
+  const section = new HeadSection(400, limits);
+  return (bytes) => {
+    const head = section.read(bytes, skipEmptyLines(bytes));
+    return head && { value: requestHead(head.lines), used: head.used };
+  };
+}
+
+function responseHeadDecoder(limits: HeadLimits): Decode<ResponseHead> {
+  const section = new HeadSection(502, limits);
+  return (bytes) => {
+    const head = section.read(bytes, 0);
+    return head && { value: responseHead(head.lines), used: head.used };
+  };
+}
+
+function requestHead(lines: string): RequestHead {
   const end = lines.indexOf("\r\n");
   const afterMethod = lines.indexOf(" ");
   const afterTarget = lines.indexOf(" ", afterMethod + 1);
@@ -52,14 +92,10 @@ export function decodeRequestHead(bytes: Uint8Array<ArrayBuffer>): ReturnType<De
   const version = readVersion(lines.slice(afterTarget + 1, end), 505, 400);
   const fields = parseFields(lines, end + 2, 400);
   checkHost(target, version, fields);
-  return { value: { method, target, version, fields }, used };
+  return { method, target, version, fields };
 }
 
-/** Reads the head of a response (RFC 9112, section 4). */
-export function decodeResponseHead(bytes: Uint8Array<ArrayBuffer>): ReturnType<Decode<ResponseHead>> {
-  const head = wholeHead(bytes, 0, 502);
-  if (!head) return undefined;
-  const { lines, used } = head;
+function responseHead(lines: string): ResponseHead {
   const end = lines.indexOf("\r\n");
   const line = lines.slice(0, end);
   const version = readVersion(line.slice(0, 8), 502, 502);
@@ -69,7 +105,7 @@ export function decodeResponseHead(bytes: Uint8Array<ArrayBuffer>): ReturnType<D
     throw new Http1Problem(502, `Cannot read the status line ${quoted(line)}`);
   }
   const fields = parseFields(lines, end + 2, 502);
-  return { value: { version, status: Number(match[1]), reason: match[2] ?? "", fields }, used };
+  return { version, status: Number(match[1]), reason: match[2] ?? "", fields };
 }
 
 /** Encodes the head of a request (default version: 1.1). */
@@ -151,17 +187,40 @@ const reasons: Readonly<Record<number, string>> = {
   505: "HTTP Version Not Supported",
 };
 
-/** Returns the lines of a head without the final empty one. */
-function wholeHead(
-  bytes: Uint8Array,
-  start: number,
-  status: number,
-): { lines: string; used: number } | undefined {
-  const end = sectionEnd(bytes, start, status);
-  if (end === undefined ? bytes.length < mostHead : end <= mostHead) {
-    return end === undefined ? undefined : { lines: latin1(bytes, start, end - 2), used: end };
+/** Finds the end of one head that may arrive in pieces. */
+class HeadSection {
+  readonly #status: number;
+  readonly #limits: HeadLimits;
+  /** The start of the line that has not ended yet. */
+  #line = 0;
+
+  constructor(status: 400 | 502, limits: HeadLimits) {
+    this.#status = status;
+    this.#limits = limits;
   }
-  throw new Http1Problem(status === 400 ? 431 : status, `Cannot read a head of more than ${mostHead} bytes`);
+
+  /** Returns the lines without the final empty one; undefined until the empty line has arrived. */
+  read(bytes: Uint8Array, start: number): { lines: string; used: number } | undefined {
+    const { head, line: mostLine } = this.#limits;
+    let from = Math.max(start, this.#line);
+    while (true) {
+      const end = lineEnd(bytes, from, this.#status);
+      if ((end ?? bytes.length) - from > mostLine) {
+        throw this.#tooLarge(`a line of more than ${mostLine} bytes`);
+      }
+      if ((end ?? bytes.length + 1) > head) throw this.#tooLarge(`a head of more than ${head} bytes`);
+      this.#line = from;
+      if (end === undefined) return undefined;
+      if (end === from + 2) return { lines: latin1(bytes, start, end - 2), used: end };
+      from = end;
+    }
+  }
+
+  #tooLarge(what: string): Http1Problem {
+    const { hint } = this.#limits;
+    const status = this.#status === 400 ? 431 : this.#status;
+    return new Http1Problem(status, `Cannot read ${what}`, hint === undefined ? {} : { hint });
+  }
 }
 
 /** Skips empty lines, which old clients send after a body (RFC 9112, section 2.2). */
@@ -174,6 +233,8 @@ function skipEmptyLines(bytes: Uint8Array): number {
 function readVersion(text: string, other: number, malformed: number): HttpVersion {
   if (text === "HTTP/1.1") return "1.1";
   if (text === "HTTP/1.0") return "1.0";
+  // A newer minor version is read as the newest known one (RFC 9110, section 2.5).
+  if (/^HTTP\/1\.[2-9]$/.test(text)) return "1.1";
   if (/^HTTP\/[0-9]\.[0-9]$/.test(text)) {
     throw new Http1Problem(other, `Cannot handle ${text}`, { hint: "use HTTP/1.1" });
   }

@@ -1,3 +1,4 @@
+import { encodeBase64 } from "../../core/mod.ts";
 import { canonicalHost, formatTarget, type Target } from "../../words/mod.ts";
 import type { RequestHead } from "./http1.ts";
 import { Http1Problem } from "./http1_problem.ts";
@@ -7,13 +8,18 @@ import { latin1Bytes, quoted } from "./http1_text.ts";
 export type RequestTarget =
   /** `path` with its query: a request to this server. */
   | { readonly form: "origin"; readonly path: string }
-  /** A request to a proxy; `authority` is the Host value and `path` the path for the origin. */
+  /**
+   * A request to a proxy; `authority` is the Host value and `path` the path for the origin, both without the
+   * credentials of the URL.
+   */
   | {
     readonly form: "absolute";
     readonly scheme: string;
     readonly target: Target;
     readonly authority: string;
     readonly path: string;
+    /** The credentials of the URL as a value of Authorization. */
+    readonly authorization?: string;
   }
   /** CONNECT. */
   | { readonly form: "authority"; readonly target: Target }
@@ -24,14 +30,16 @@ export function requestTarget({ method, target }: Pick<RequestHead, "method" | "
   if (method === "CONNECT") return { form: "authority", target: parseAuthority(target) };
   if (target.startsWith("/")) return { form: "origin", path: target };
   if (target === "*" && method === "OPTIONS") return { form: "asterisk" };
-  const match = /^([A-Za-z][A-Za-z0-9+.-]*):\/\/([^/?#]*)([^#]*)$/.exec(target);
-  const [, scheme, authority, rest] = match ?? [];
-  if (scheme === undefined || authority === undefined || rest === undefined) {
+  // A fragment is for the client alone (RFC 9110, section 7.1), but some clients send it.
+  const match = /^([A-Za-z][A-Za-z0-9+.-]*):\/\/([^/?#]*)([^#]*)/.exec(target);
+  const [, scheme, sent, rest] = match ?? [];
+  if (scheme === undefined || sent === undefined || rest === undefined) {
     throw new Http1Problem(400, `Cannot read the request target ${quoted(target)}`, {
       hint: "write /path, or http://HOST/path to a proxy",
     });
   }
   const lowered = scheme.toLowerCase();
+  const { authority, authorization } = withoutUser(sent);
   const wanted = parseAuthority(authority, lowered === "https" || lowered === "wss" ? 443 : 80);
   return {
     form: "absolute",
@@ -40,7 +48,29 @@ export function requestTarget({ method, target }: Pick<RequestHead, "method" | "
     authority: authorityOf(wanted, authority),
     // RFC 9112, section 3.2.4: OPTIONS without a path means the whole server.
     path: rest === "" ? (method === "OPTIONS" ? "*" : "/") : rest.startsWith("?") ? `/${rest}` : rest,
+    ...(authorization !== undefined && { authorization }),
   };
+}
+
+/**
+ * Separates the user and password of a URL from its host. Like browsers and squid, it takes the last `@`. A backslash
+ * is rejected: browsers read it as the end of the host, others as a part of the user.
+ */
+function withoutUser(sent: string): { authority: string; authorization?: string } {
+  const at = sent.lastIndexOf("@");
+  if (at < 0) return { authority: sent };
+  const [authority, userinfo] = [sent.slice(at + 1), sent.slice(0, at)];
+  if (userinfo.includes("\\")) {
+    throw new Http1Problem(400, "Cannot read the user of the URL: it contains a backslash");
+  }
+  if (userinfo === "") return { authority };
+  const whole = userinfo.includes(":") ? userinfo : `${userinfo}:`;
+  return { authority, authorization: `Basic ${encodeBase64(latin1Bytes(unescaped(whole)))}` };
+}
+
+/** Decodes `%40` to one character per byte, as the rest of a request line. */
+function unescaped(text: string): string {
+  return text.replace(/%([0-9A-Fa-f]{2})/g, (_, hex: string) => String.fromCharCode(parseInt(hex, 16)));
 }
 
 /** Reads `HOST:PORT` from a request line or from Host; the port is required unless there is a default. */

@@ -1,8 +1,8 @@
 import { Fields } from "./fields.ts";
 import { Http1Problem } from "./http1_problem.ts";
 
-/** The maximum number of fields of one head or trailer section. */
-const mostFields = 200;
+/** The maximum number of fields of one head. */
+const mostFields = 1000;
 
 const token = /^[!#$%&'*+\-.^_`|~0-9A-Za-z]+$/;
 const fieldValue = /^[\t\x20-\x7e\x80-\xff]*$/;
@@ -19,22 +19,27 @@ export function isFieldValue(text: string): boolean {
   return fieldValue.test(text);
 }
 
-/**
- * The end of lines up to an empty one; undefined until the empty line has arrived. RFC 9112 section 2.2
- * allows a bare LF as a line end. postern rejects it: parties that split lines differently allow request
- * smuggling.
- */
+/** The end of lines up to an empty one; undefined until the empty line has arrived. */
 export function sectionEnd(bytes: Uint8Array, start: number, status: number): number | undefined {
   let line = start;
   while (true) {
-    const end = bytes.indexOf(lf, line);
-    if (end < 0) return undefined;
-    if (end === 0 || bytes[end - 1] !== cr) {
-      throw new Http1Problem(status, "Cannot read the HTTP message: a line ends with LF instead of CR LF");
-    }
-    if (end === line + 1) return end + 1;
-    line = end + 1;
+    const end = lineEnd(bytes, line, status);
+    if (end === undefined || end === line + 2) return end;
+    line = end;
   }
+}
+
+/**
+ * The end of a line; undefined until it has arrived. RFC 9112 section 2.2 allows a bare LF as a line end. postern
+ * rejects it: parties that split lines differently allow request smuggling.
+ */
+export function lineEnd(bytes: Uint8Array, start: number, status: number): number | undefined {
+  const end = bytes.indexOf(lf, start);
+  if (end < 0) return undefined;
+  if (end === start || bytes[end - 1] !== cr) {
+    throw new Http1Problem(status, "Cannot read the HTTP message: a line ends with LF instead of CR LF");
+  }
+  return end + 1;
 }
 
 /**
@@ -62,14 +67,23 @@ const decoder = new TextDecoder();
 const encoder = new TextEncoder();
 
 /**
- * Reads field lines (RFC 9112, section 5), each ending with CR LF; `status` is the HTTP status for a
- * malformed one.
+ * Reads field lines (RFC 9112, section 5), each ending with CR LF; `status` is the HTTP status for a malformed one. A
+ * folded line of a response becomes one line (section 5.2): old servers send them, and only requests can be smuggled.
  */
-export function parseFields(lines: string, start: number, status: number): Fields {
+export function parseFields(lines: string, start: number, status: number, most: number = mostFields): Fields {
   const entries: [string, string][] = [];
   let at = start;
-  while (at < lines.length) {
+  for (let count = 0; at < lines.length; count++) {
+    if (count === most) {
+      throw new Http1Problem(status === 400 ? 431 : status, `Cannot read the head: more than ${most} fields`);
+    }
     const end = lines.indexOf("\r\n", at);
+    const last = entries.at(-1);
+    if (status === 502 && last && isBlank(lines.charCodeAt(at))) {
+      last[1] = `${last[1]} ${fieldText(last[0], trimmed(lines, at, end), status)}`.trim();
+      at = end + 2;
+      continue;
+    }
     const colon = lines.indexOf(":", at);
     // Do not quote the line: it may be the rest of a password with a line break.
     if (colon < 0 || colon > end) {
@@ -80,16 +94,7 @@ export function parseFields(lines: string, start: number, status: number): Field
     // A proxy removes such whitespace from a response, never from a request (RFC 9112, section 5.1).
     const name = lines.slice(at, status === 400 ? colon : blanksBefore(lines, at, colon));
     if (!token.test(name)) throw badName(name, status);
-    const value = trimmed(lines, colon + 1, end);
-    if (!fieldValue.test(value)) {
-      throw new Http1Problem(status, `Cannot read the field ${name}: a control character in its value`);
-    }
-    if (entries.length === mostFields) {
-      throw new Http1Problem(
-        status === 400 ? 431 : status,
-        `Cannot read the head: more than ${mostFields} fields`,
-      );
-    }
+    const value = fieldText(name, trimmed(lines, colon + 1, end), status);
     entries.push([name, value]);
     at = end + 2;
   }
@@ -122,6 +127,11 @@ export function quoted(text: string): string {
 
 /** The maximum length before passwords are masked, which takes quadratic time. */
 const mostQuoted = 300;
+
+function fieldText(name: string, value: string, status: number): string {
+  if (fieldValue.test(value)) return value;
+  throw new Http1Problem(status, `Cannot read the field ${name}: a control character in its value`);
+}
 
 function trimmed(text: string, start: number, end: number): string {
   let from = start;

@@ -42,6 +42,8 @@ const loadedLater = [
   "src/runtime/tls/tls_server.ts",
   "src/runtime/tls/trusted_certificates.ts",
   "src/service/mod.ts",
+  "src/setup/insert_proposal.ts",
+  "src/setup/mod.ts",
   "src/signin/mod.ts",
   "src/signin/oauth_library.ts",
   "src/ssh/keys/ssh_identities.ts",
@@ -149,7 +151,7 @@ async function sizeWithImports(directory: string, first: string): Promise<number
 /** The rooms that only users of clusters need. */
 const clusterRooms = [
   ...["clusters", "signin", "kube", "catalogue", "emergency", "egress/controller"],
-  ...["fleet", "roles", "programs", "demo"],
+  ...["fleet", "roles", "programs", "demo", "setup"],
 ];
 
 Deno.test("postern loads code for clusters only with a catalogue or a used cluster", async () => {

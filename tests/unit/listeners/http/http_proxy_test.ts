@@ -116,8 +116,8 @@ const refusals = [
     text: "proxy",
   },
   {
-    name: "a URL with a password",
-    request: "GET http://u:p@a/ HTTP/1.1\r\nHost: a\r\n\r\n",
+    name: "CONNECT with a password",
+    request: "CONNECT u:p@a:1 HTTP/1.1\r\nHost: a\r\n\r\n",
     status: 400,
     text: "Cannot",
   },
@@ -137,16 +137,22 @@ const refusals = [
     text: "gzip",
   },
   {
-    name: "a head without end",
+    name: "a line without end",
     request: `GET http://a/ HTTP/1.1\r\nX: ${"x".repeat(70_000)}`,
     status: 431,
-    text: "head",
+    text: "raise listen.limits.head",
+  },
+  {
+    name: "a head without end",
+    request: `GET http://a/ HTTP/1.1\r\n${`X: ${"x".repeat(60_000)}\r\n`.repeat(5)}`,
+    status: 431,
+    text: "a head of more than 262144 bytes",
   },
 ];
 
 for (const { name, request, status, text } of refusals) {
   Deno.test(`serveMixed() answers ${name} with ${status} and a message, without a dial`, async () => {
-    const world = serveClient(serveMixed, { capacity: 100_000 });
+    const world = serveClient(serveMixed, { capacity: 400_000 });
     await send(world.client, request);
     await world.client.closeWrite();
     const answer = await textOf(world.client);
@@ -181,7 +187,7 @@ for (const { error, status } of errors) {
       world.dials.failure = error;
       await send(world.client, request);
       const head = await readUntil(world.client, "\r\n\r\n");
-      assert(head.startsWith(`HTTP/1.1 ${status} `), head);
+      assert(head.startsWith(`HTTP/1.1 ${status} ${error.message.replace(/^Cannot/, "cannot")}\r\n`), head);
       assert(head.includes(`\r\nPostern-Error: ${error.code}; ${error.message}\r\n`), head);
       assert(!head.toLowerCase().includes("proxy-authenticate"));
       assert.equal(await readUntil(world.client, "\n"), `${error.message}\n`);
@@ -229,6 +235,54 @@ Deno.test("a request in absolute form is forwarded with Host from its URL and wi
   await world.client[Symbol.asyncDispose]();
   await world.served;
   assert.equal(dial.outcome, "done");
+});
+
+const urls = [
+  { sent: "", passed: "Authorization: Basic bWU6c2VjcmV0\r\n" },
+  { sent: "Authorization: Bearer t\r\n", passed: "Authorization: Bearer t\r\n" },
+];
+for (const { sent, passed } of urls) {
+  Deno.test(`a URL with a password is forwarded with ${passed.slice(0, 20)}, and nothing else gets it`, async () => {
+    const world = serveClient(serveMixed);
+    await send(world.client, `GET http://me:secret@a/x HTTP/1.1\r\nHost: me:secret@a\r\n${sent}\r\n`);
+    const dial = await world.dials.nth(0);
+    assert.deepEqual(dial.request, { target: { host: "a", port: 80 }, client: "memory:b", protocol: "http" });
+    assert.equal(await headOf(dial), `GET /x HTTP/1.1\r\nHost: a\r\n${passed}\r\n`);
+    await dial.target.closeWrite();
+    const answer = await readUntil(world.client, "\r\n\r\n");
+    assert.match(answer, /^HTTP\/1.1 502 /);
+    await leave(world);
+    assert.doesNotMatch(answer + JSON.stringify(world.log.lines), /secret|bWU6c2VjcmV0/);
+  });
+}
+
+Deno.test("a head of 250 KiB passes in both directions, a larger response is answered with 502", async () => {
+  const fields = (count: number) => `X: ${"x".repeat(50_000)}\r\n`.repeat(count);
+  for (const count of [5, 6]) {
+    const world = serveClient(serveMixed, { capacity: 400_000 });
+    await send(world.client, `GET http://a/ HTTP/1.1\r\n${fields(5)}\r\n`);
+    const dial = await world.dials.nth(0);
+    const head = bytesOf(`GET / HTTP/1.1\r\nHost: a\r\n${fields(5)}\r\n`);
+    assert.deepEqual(await readExactly(dial.target, head.length), head);
+    const sent = send(dial.target, `HTTP/1.1 200 OK\r\n${fields(count)}\r\n`).catch(() => {});
+    const answer = bytesOf(
+      count === 5
+        ? `HTTP/1.1 200 OK\r\n${fields(5)}`
+        : "HTTP/1.1 502 cannot read a head of more than 262144 bytes\r\n",
+    );
+    assert.deepEqual(await readExactly(world.client, answer.length), answer);
+    await leave(world);
+    await sent;
+  }
+});
+
+Deno.test("a request may follow an empty line, and a lowercase connect is the last request", async () => {
+  const world = serveClient(serveMixed);
+  await send(world.client, "\r\nconnect a:1 HTTP/1.1\r\n\r\nGET http://b/ HTTP/1.1\r\nHost: b\r\n\r\n");
+  await world.client.closeWrite();
+  assert.match(await textOf(world.client), /^HTTP\/1.1 400 (?![^]*HTTP\/1.1 )/);
+  await world.served;
+  assert.deepEqual(world.dials.made, []);
 });
 
 Deno.test("sequential and pipelined requests to an origin share one connection", async () => {

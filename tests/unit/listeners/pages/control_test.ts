@@ -219,48 +219,6 @@ Deno.test("createControl() answers an unknown request with JSON and a hint", asy
   await ended();
 });
 
-const far = { host: "db.example.net", port: 5432 };
-
-/** The error of a refused stream. */
-async function refusalOf(client: ControlClient): Promise<PosternError> {
-  const stream = await client.stream(far, { signal });
-  return stream instanceof PosternError ? stream : assert.fail("connected");
-}
-
-Deno.test("serveControl() requires its token for a stream too, before it dials", async () => {
-  const { client, dials, ended } = listener(fakePageSource(), { token: "t1" }, "t2");
-  assert.equal((await refusalOf(client)).code, "auth");
-  assert.deepEqual(dials.made, []);
-  await ended();
-});
-
-Deno.test("serveControl() keeps places for other requests when there are many streams", async () => {
-  const { client, dials, ended } = listener(fakePageSource());
-  const first = await client.stream(far, { hops: ["jump 1", "b"], signal });
-  assert.ok(!(first instanceof PosternError));
-  const { request, target } = await dials.nth(0);
-  assert.deepEqual(request, { target: far, client: "memory:b", protocol: "nc", hops: ["jump 1", "b"] });
-  const { code, detail } = await refusalOf(client);
-  assert.deepEqual({ code, detail }, { code: "internal", detail: "overloaded" });
-  assert.equal((await client.hello({ signal })).id, "default");
-  await first.closeWrite();
-  await target.closeWrite();
-  assert.equal(await first.read(new Uint8Array(1)), null);
-  await ended();
-});
-
-Deno.test("ControlClient.stream() names an instance that does not know streams by `usage`", async () => {
-  const connect = () => {
-    const [near, far] = memoryPair();
-    const text =
-      "HTTP/1.1 400 Bad Request\r\nPostern-Error: usage; Cannot serve as a proxy on this listener\r\n" +
-      "Content-Length: 0\r\n\r\n";
-    return far.write(new TextEncoder().encode(text)).then(() => near);
-  };
-  const client = new ControlClient(connect, { clock: new FakeClock(), id: "old" });
-  assert.equal((await refusalOf(client)).code, "usage");
-});
-
 const asked = { forwards: [{ listen: "127.0.0.1:5432", target: "db.example:5432" }], allowOpen: false };
 
 /** A source that tells these updates about the forwards, and records what it is asked. */
@@ -342,3 +300,44 @@ for (const { forwards, says } of refusedForwards) {
     assert.deepEqual(wanted, []);
   });
 }
+const far = { host: "db.example.net", port: 5432 };
+
+/** The error of a refused stream. */
+async function refusalOf(client: ControlClient): Promise<PosternError> {
+  const stream = await client.stream(far, { signal });
+  return stream instanceof PosternError ? stream : assert.fail("connected");
+}
+
+Deno.test("serveControl() requires its token for a stream too, before it dials", async () => {
+  const { client, dials, ended } = listener(fakePageSource(), { token: "t1" }, "t2");
+  assert.equal((await refusalOf(client)).code, "auth");
+  assert.deepEqual(dials.made, []);
+  await ended();
+});
+
+Deno.test("serveControl() keeps places for other requests when there are many streams", async () => {
+  const { client, dials, ended } = listener(fakePageSource());
+  const first = await client.stream(far, { hops: ["jump 1", "b"], signal });
+  assert.ok(!(first instanceof PosternError));
+  const { request, target } = await dials.nth(0);
+  assert.deepEqual(request, { target: far, client: "memory:b", protocol: "nc", hops: ["jump 1", "b"] });
+  const { code, detail } = await refusalOf(client);
+  assert.deepEqual({ code, detail }, { code: "internal", detail: "overloaded" });
+  assert.equal((await client.hello({ signal })).id, "default");
+  await first.closeWrite();
+  await target.closeWrite();
+  assert.equal(await first.read(new Uint8Array(1)), null);
+  await ended();
+});
+
+Deno.test("ControlClient.stream() names an instance that does not know streams by `usage`", async () => {
+  const connect = () => {
+    const [near, far] = memoryPair();
+    const text =
+      "HTTP/1.1 400 Bad Request\r\nPostern-Error: usage; Cannot serve as a proxy on this listener\r\n" +
+      "Content-Length: 0\r\n\r\n";
+    return far.write(new TextEncoder().encode(text)).then(() => near);
+  };
+  const client = new ControlClient(connect, { clock: new FakeClock(), id: "old" });
+  assert.equal((await refusalOf(client)).code, "usage");
+});

@@ -64,6 +64,28 @@ const forms = [
     target: "https://[2001:DB8:0::1]:/",
     as: absolute("https", "2001:db8::1", 443, "[2001:db8::1]", "/"),
   },
+  {
+    method: "GET",
+    target: "http://a.example/x?y#part",
+    as: absolute("http", "a.example", 80, "a.example", "/x?y"),
+  },
+  { method: "GET", target: "http://a.example#@b/c", as: absolute("http", "a.example", 80, "a.example", "/") },
+  ...[
+    { user: "", authorization: undefined },
+    { user: "me:secret", authorization: `Basic ${btoa("me:secret")}` },
+    { user: "me", authorization: `Basic ${btoa("me:")}` },
+    { user: ":", authorization: `Basic ${btoa(":")}` },
+    { user: "m%40e:a%0d%0ab%zz", authorization: `Basic ${btoa("m@e:a\r\nb%zz")}` },
+    { user: "m%C3%BCe:\xc3\xbc%FC", authorization: `Basic ${btoa("m\xc3\xbce:\xc3\xbc\xfc")}` },
+    { user: "b.example:80@me:secret", authorization: `Basic ${btoa("b.example:80@me:secret")}` },
+  ].map(({ user, authorization }) => ({
+    method: "GET",
+    target: `http://${user}@a.example:81/x`,
+    as: {
+      ...absolute("http", "a.example", 81, "a.example:81", "/x"),
+      ...(authorization && { authorization }),
+    },
+  })),
   { method: "OPTIONS", target: "http://a.example", as: absolute("http", "a.example", 80, "a.example", "*") },
 ];
 for (const { method, target, as } of forms) {
@@ -88,8 +110,10 @@ const refused = [
   "GET a.example:80",
   "GET http:a.example",
   "GET http:///x",
-  "GET http://user:secret@a.example/",
-  "GET http://a.example/#part",
+  "CONNECT user:secret@a.example:443",
+  "GET http://other.example\\@a.example/",
+  "GET http://user:secret@/",
+  "GET http://user@a@",
   "GET http://b\xfccher.example/",
   "GET http://b\xc3\xbccher..\xe2\x80\xa8example/",
   "CONNECT \xc3\xbc\xef\xbc\x9a80:443",
@@ -129,20 +153,20 @@ Deno.test("parseAuthority() reports a missing port with a hint", () => {
 });
 
 Deno.test("requestTarget() does not quote a target's password", () => {
-  assert.throws(() => requestTarget({ method: "GET", target: "http://me:secret@a.example/" }), (error) => {
+  assert.throws(() => requestTarget({ method: "GET", target: "http://me:secret@a.example:0/" }), (error) => {
     return error instanceof Error && !error.message.includes("secret");
   });
 });
 
 Deno.test("requestTarget() does not quote a password of any length", () => {
   for (const length of [6, 100, 292, 293, 294, 295, 5000]) {
-    const target = `http://me:${"secret".padEnd(length, "x")}@a.example/`;
-    assert.throws(() => requestTarget({ method: "GET", target }), (error) => {
+    const target = `me:${"secret".padEnd(length, "x")}@a.example:443`;
+    assert.throws(() => requestTarget({ method: "CONNECT", target }), (error) => {
       return error instanceof Error && !error.message.includes("secret") && error.message.includes("@");
     });
   }
 });
 
-function absolute(scheme: string, host: string, port: number, authority: string, path: string): unknown {
+function absolute(scheme: string, host: string, port: number, authority: string, path: string): object {
   return { form: "absolute", scheme, target: { host, port }, authority, path };
 }
