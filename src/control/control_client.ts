@@ -1,13 +1,25 @@
 import type { Infer, Schema } from "../config/mod.ts";
-import { type Clock, type Conn, jsonIn, limitTime, Messages, whenAborted, within } from "../core/mod.ts";
+import {
+  type Clock,
+  type Conn,
+  joinBytes,
+  jsonIn,
+  limitTime,
+  Messages,
+  whenAborted,
+  within,
+} from "../core/mod.ts";
 import { formatTarget, isErrorCode, PosternError, type Target } from "../words/mod.ts";
 import { encodeRequestHead, responseFraming, type ResponseHead } from "../wire/mod.ts";
 import { answers, mostAnswer, readAnswer } from "./control_answers.ts";
 import type {
+  BoundForward,
   ConnectionInfo,
   ErrorInfo,
   ExplanationInfo,
+  ForwardRequest,
   Hello,
+  HostsInfo,
   ProxyEnvironment,
   ReloadReport,
   Status,
@@ -61,7 +73,62 @@ export class ControlClient {
   }
 
   /** Passes updates of an instance to `told` until the instance stops; fails without an update for 15 s. */
-  async watch(told: (watched: WatchUpdate) => void | Promise<void>, { signal }: CallOptions): Promise<void> {
+  watch(told: (watched: WatchUpdate) => void | Promise<void>, { signal }: CallOptions): Promise<void> {
+    return this.#events("GET", "/v1/watch", { told: (text) => told(this.#watched(text)), signal });
+  }
+
+  /**
+   * Asks for forwards that live as long as this call, and passes their addresses to `bound`. Resolves when the
+   * instance stops; throws `protocol` if it ends otherwise.
+   */
+  async forward(
+    asked: ForwardRequest,
+    bound: (forwards: readonly BoundForward[]) => void | Promise<void>,
+    { signal }: CallOptions,
+  ): Promise<void> {
+    const to = "/v1/forward";
+    let hasStopped = false;
+    let number: number | undefined;
+    const told = async (text: string) => {
+      const { kind, id, forwards, error } = readAnswer(text, answers.forward, { id: this.#options.id, to });
+      if (kind === "failed" && error) throw errorFromInfo(error as ErrorInfo);
+      number ??= id;
+      if (kind === "bound" && forwards) await bound(forwards);
+      if (kind === "stopped") hasStopped = true;
+    };
+    const body = new TextEncoder().encode(JSON.stringify(asked));
+    try {
+      await this.#events("POST", to, { told, body, signal });
+    } finally {
+      // The instance notices a closed connection within a second; the next command may want the address now.
+      if (number !== undefined && !hasStopped) await this.#endForward(number);
+    }
+    if (hasStopped) return;
+    throw new PosternError(
+      "protocol",
+      `Cannot keep the forwards: instance "${this.#options.id}" closed the connection`,
+      {
+        hint: `check its log: postern logs ${this.#options.id}`,
+      },
+    );
+  }
+
+  async #endForward(id: number): Promise<void> {
+    const { signal } = new AbortController();
+    await this.#json("POST", `/v1/forward/${id}/close`, answers.closed, { signal, timeout: 1000 }).catch(
+      () => {},
+    );
+  }
+
+  /** Passes the events of an answer to `told` until it ends; fails without an event for 15 s. */
+  async #events(
+    method: string,
+    path: string,
+    { told, body, signal }: CallOptions & {
+      readonly told: (text: string) => void | Promise<void>;
+      readonly body?: Uint8Array<ArrayBuffer>;
+    },
+  ): Promise<void> {
     const { clock, id } = this.#options;
     const silent = new AbortController();
     const late = () =>
@@ -76,8 +143,8 @@ export class ControlClient {
       const either = AbortSignal.any([signal, silent.signal]);
       await using conn = await this.#connect(either);
       using _drop = whenAborted(either, () => conn.abort(either.reason));
-      const { messages, head } = await this.#ask(conn, "GET", "/v1/watch");
-      const framing = responseFraming(head, "GET");
+      const { messages, head } = await this.#ask(conn, method, path, body);
+      const framing = responseFraming(head, method);
       if (head.status !== 200) {
         throw failureOf(head, await readBody(messages, framing, { from: this.#name, limit: mostAnswer }));
       }
@@ -86,12 +153,18 @@ export class ControlClient {
         for (const text of reader.take(bytes)) {
           deadline[Symbol.dispose]();
           deadline = limitTime(clock, mostSilence, late);
-          await told(this.#watched(text));
+          await told(text);
         }
       }, { from: this.#name });
     } finally {
       deadline[Symbol.dispose]();
     }
+  }
+
+  /** Makes the instance listen for these names (default: all known ones) until others are requested. */
+  hosts(names: readonly string[] | "none", options: CallOptions): Promise<HostsInfo> {
+    const query = names === "none" ? "release=1" : new URLSearchParams(names.map((name) => ["name", name]));
+    return this.#json("POST", `/v1/hosts?${query}`, answers.hosts, { ...options, timeout: 120_000 });
   }
 
   /** Throws `usage` if the connection no longer exists. */
@@ -197,11 +270,14 @@ export class ControlClient {
     conn: Conn,
     method: string,
     path: string,
+    body?: Uint8Array<ArrayBuffer>,
   ): Promise<{ readonly messages: Messages; readonly head: ResponseHead }> {
     const { token } = this.#options;
     const fields: [string, string][] = [["Host", "localhost"], ["Connection", "close"]];
     if (token !== undefined) fields.push(["Authorization", `Bearer ${token}`]);
-    await conn.write(encodeRequestHead({ method, target: path, fields }));
+    if (body) fields.push(["Content-Type", "application/json"], ["Content-Length", `${body.length}`]);
+    const head = encodeRequestHead({ method, target: path, fields });
+    await conn.write(body ? joinBytes([head, body]) : head);
     const messages = new Messages(conn);
     return { messages, head: await readFinalHead(messages, { from: this.#name }) };
   }

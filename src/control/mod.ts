@@ -1,5 +1,6 @@
 export { ControlClient } from "./control_client.ts";
 export type {
+  BoundForward,
   CatalogueState,
   ConnectionInfo,
   DialReport,
@@ -7,9 +8,13 @@ export type {
   EndedConnection,
   ErrorInfo,
   ExplanationInfo,
+  ForwardRequest,
+  ForwardUpdate,
   Hello,
   HopInfo,
+  HostsInfo,
   InstancePhase,
+  LeftOutHost,
   LoggedLine,
   ProxyEnvironment,
   ReloadReport,
@@ -17,6 +22,7 @@ export type {
   TableState,
   TrafficSample,
   TransportState,
+  UdpInfo,
   WatchedStep,
   WatchedWhole,
   WatchUpdate,

@@ -1,6 +1,7 @@
 export { abortable, orDrop } from "./abortable.ts";
 export { dialCode } from "./dial_words.ts";
 export { dialerThroughProxy } from "./dialer_through_proxy.ts";
+export { DirectDatagrams, type DirectDatagramsParts } from "./direct_datagrams.ts";
 export { directDialer, type DirectDialerParts } from "./direct_dialer.ts";
 export { readFinalHead } from "./final_head.ts";
 export { type Connect, firstConnected, type FirstConnectedOptions, interleaved } from "./happy_eyeballs.ts";

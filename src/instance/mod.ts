@@ -1,6 +1,5 @@
 export { checkedDelegation, dnsDelegationFromFiles, dnsDelegationOf } from "./dns/dns_delegation.ts";
-export { Instance } from "./instance.ts";
-export { addressText } from "./listening/listener_set.ts";
+export { Instance, type InstanceOptions } from "./instance.ts";
 export { demandRoutes } from "./demand_routes.ts";
 export type { FleetRefresh } from "./config_follower.ts";
 export { type FleetRefreshOptions, runInstance } from "./run_instance.ts";

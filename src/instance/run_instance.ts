@@ -129,6 +129,12 @@ class InstanceRun implements AsyncDisposable {
       pid: this.#world.process.pid,
       ...(clusters !== "" && { clusters }),
     });
+    if (instance.listeners.some(({ kind, endpoint }) => kind === "forward" && "port" in endpoint)) {
+      this.#log.info("forward.shared", {
+        reason: "any local user can connect to a TCP forward",
+        hint: "listen on a socket for your user only: unix:PATH",
+      });
+    }
     await onReady(addresses);
     return true;
   }

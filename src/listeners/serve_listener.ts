@@ -136,11 +136,14 @@ class ListenerClients {
   #turningAway(): ListenerDeps {
     // By name: a spread does not copy the getters of a class.
     const { clock, log, deadlines, limits, auth, pages } = this.#deps;
+    const refuse = () => Promise.reject(overloaded(limits.connections));
     return {
       clock,
       log,
       deadlines,
-      dial: () => Promise.reject(overloaded(limits.connections)),
+      dial: refuse,
+      names: { addressOf: refuse, nameOf: refuse },
+      datagrams: refuse,
       limits: { ...limits, handshake: turnAwayWithin, keepAlive: turnAwayWithin },
       auth,
       pages,

@@ -168,6 +168,7 @@ export const commandGrants: Readonly<Record<string, Grants>> = {
   status: client,
   connections: client,
   top: client,
+  hosts: client,
   reload: client,
   stop: client,
   // The log of a service is in the journal, or in the file that its launchd agent names.
@@ -177,6 +178,8 @@ export const commandGrants: Readonly<Record<string, Grants>> = {
     run: ["journalctl"],
   },
   explain: walker,
+  // In this process when no instance runs.
+  forward: walker,
   test: walker,
   env: reader,
   pac: reader,

@@ -47,6 +47,7 @@ export const flags: readonly string[] = [
   "--page",
   "--print",
   "--proxy-internal-api",
+  "--release",
   "--renew",
   "--show",
   "--socks",
@@ -129,6 +130,7 @@ export const clusterVerbs = [
 /** Options that name a file or socket that postern creates. */
 export const writingOptions: Readonly<Record<string, readonly string[]>> = {
   proxy: ["--listen-unix", "--ready-file", "--log-file"],
+  forward: ["--ready-file"],
   config: [optionNames.config],
   kubeconfig: ["--file"],
   "emergency-credentials": ["--file"],

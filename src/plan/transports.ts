@@ -13,6 +13,7 @@ import { withoutLoops } from "./dials/loop_guard.ts";
 import { dialTimeout, tryDial } from "./dials/try_dial.ts";
 import { explanationOf, preparePath } from "./explanation.ts";
 import { isAmong, listenAddresses } from "./own_addresses.ts";
+import { placeIn } from "../dns/mod.ts";
 import { configuredRoute, makePlan, type Plan, transportOf } from "./plan.ts";
 
 export interface TransportsOptions {
@@ -47,7 +48,11 @@ export class Transports implements AsyncDisposable {
   ) {
     const { clock, files, places, process, terminal } = world;
     this.#clock = clock;
-    const network = withoutLoops(world.network, endpoints);
+    const isNamed = (address: string) => {
+      const range = this.#plan.config.settings.dns?.loopback;
+      return range !== undefined && placeIn(range, address) !== undefined;
+    };
+    const network = withoutLoops(world.network, endpoints, isNamed);
     this.ssh = sshOfPerson({
       network,
       clock,
@@ -66,6 +71,7 @@ export class Transports implements AsyncDisposable {
       log,
       ssh: this.ssh,
       isOwnListener: (target) =>
+        isNamed(target.host) ||
         isAmong(target, [...listenAddresses(this.#plan.config.settings), ...endpoints()]),
       learned: learnedDirectory(places),
     };

@@ -5,6 +5,7 @@ export { mayBeOfCluster } from "./first_contact.ts";
 export type { Domains, Held } from "./guard.ts";
 export { comparableHost } from "./host.ts";
 export { isInside } from "./network_tree.ts";
+export { namedPorts } from "./named_ports.ts";
 export { type Client, noProxyFor } from "./no_proxy.ts";
 export { pacFile } from "./pac.ts";
 export { formatPattern, parsePattern, type Pattern } from "./pattern.ts";

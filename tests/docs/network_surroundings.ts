@@ -45,9 +45,12 @@ export async function sshSurroundings({ started, paths }: Start): Promise<Surrou
       "//intranet.management.example.net/": `//intranet.management.example.net:${port}/`,
       "//intranet.management.example.net:3000/": `//intranet.management.example.net:${port}/`,
       "db.management.example.net:5432": `db.management.example.net:${port}`,
+      "//intranet.corp.example.net/": `//intranet.corp.example.net:${port}/`,
       "//198.18.0.1/": `//198.18.0.1:${port}/`,
+      "ports: [8443]": `ports: [${port}]`,
+      "//127.64.0.1:8443/": `//127.64.0.1:${port}/`,
     },
-    programs: { dig: `'${paths.dig}'` },
+    programs: { dig: `'${paths.dig}'`, torsocks: `'${paths.torsocks}'` },
   };
 }
 

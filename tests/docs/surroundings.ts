@@ -28,6 +28,7 @@ export const surroundingPeers = [
   "lieutenant",
   "microsocks",
   "tinyproxy",
+  "torsocks",
   "versitygw",
 ] as const;
 

@@ -14,7 +14,9 @@ import { emergencyCredentials } from "../clusters/emergency_credentials.ts";
 import env from "../instance/env.ts";
 import execCredential from "../clusters/exec_credential.ts";
 import explain from "../instance/explain.ts";
+import forward from "../instance/forward.ts";
 import { helpCommand } from "./help.ts";
+import hosts from "../instance/hosts.ts";
 import konnectivity from "../konnectivity/konnectivity.ts";
 import kubeconfig from "../clusters/kubeconfig.ts";
 import { connect, disconnect, proxyOut, quit } from "../instance/kubevpn.ts";
@@ -44,6 +46,7 @@ export const commandGroups: readonly CommandGroup[] = [
       proxy,
       status,
       explain,
+      forward,
       env,
       test,
       top,
@@ -55,7 +58,11 @@ export const commandGroups: readonly CommandGroup[] = [
       login,
     ],
   },
-  { title: "Instances", isBrief: true, commands: [connections, reload, stop, logs, pac, dns, systemProxy] },
+  {
+    title: "Instances",
+    isBrief: true,
+    commands: [connections, reload, stop, logs, pac, dns, hosts, systemProxy],
+  },
   {
     title: "Clusters",
     isBrief: true,

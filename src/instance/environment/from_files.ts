@@ -4,6 +4,7 @@ import type { World } from "../../world/mod.ts";
 import type { ExplanationInfo, ProxyEnvironment } from "../../control/mod.ts";
 import { ownedInside, pacFile } from "../../routing/mod.ts";
 import { explainMeant, storedMeaningOf } from "../dns/meaning.ts";
+import { configuredForwards, withForward } from "../listening/forward_at.ts";
 import {
   type ConfigSource,
   demandLoaded,
@@ -77,7 +78,8 @@ export async function explainFromFiles(
   await using transports = new Transports(world, config);
   const meaning = await storedMeaningOf(target, { world, settings: config.settings, id });
   await preparePath(transports.plan, meaning.target);
-  return await explainMeant(transports, meaning, { dial, signal });
+  const explanation = await explainMeant(transports, meaning, { dial, signal });
+  return withForward(explanation, target, configuredForwards(config.settings));
 }
 
 export async function pacFromFiles(

@@ -1,6 +1,8 @@
-import type { Conn, Messages } from "../../core/mod.ts";
+import { type Conn, jsonIn, type Messages } from "../../core/mod.ts";
 import { formatTarget, PosternError, targetOf } from "../../words/mod.ts";
 import type { Hello } from "../../control/mod.ts";
+import type { ForwardSettings } from "../forward_settings.ts";
+import { checkedForwards } from "../checked_forwards.ts";
 import { eventsPage } from "./event_stream.ts";
 import { type PageDeps, serveOnlyPages, type ServePagesOptions } from "../http/http_server.ts";
 import { errorJson, jsonPage, type PageRequest, type Pages } from "./page.ts";
@@ -64,6 +66,15 @@ function controlRoutes(source: PageSource): readonly PageRoute<"control">[] {
     { path: "/v1/status", need, GET: () => jsonPage(source.status()) },
     { path: "/v1/connections", need, GET: () => jsonPage(source.connections()) },
     { path: "/v1/watch", need, GET: () => eventsPage(source.watch()) },
+    { path: "/v1/forward", need, POST: ({ body }) => eventsPage(source.forward(forwardsIn(body))) },
+    {
+      path: "/v1/forward/*/close",
+      need,
+      POST: async (_, { parts: [id] }) => {
+        await source.endForward(Number(id));
+        return jsonPage({});
+      },
+    },
     { path: "/v1/connections/*/close", need, POST: (_, { parts }) => closePage(source, parts) },
     { path: "/v1/reload", need, POST: async () => jsonPage(await source.reload()) },
     {
@@ -72,6 +83,14 @@ function controlRoutes(source: PageSource): readonly PageRoute<"control">[] {
       POST: ({ query }) => {
         const drain = source.stop(drainOf(query.get("drain")));
         return jsonPage({ state: "draining", ...(drain !== undefined && { drain }) }, 202);
+      },
+    },
+    {
+      path: "/v1/hosts",
+      need,
+      POST: async ({ query }, { signal }) => {
+        const names = query.get("release") === "1" ? "none" : query.getAll("name");
+        return jsonPage(await source.hosts(names, { signal }));
       },
     },
     { path: "/v1/explain", need, GET: (request, options) => explainPage(source, request, options) },
@@ -136,4 +155,8 @@ function drainOf(text: string | null): { drain?: number } {
   if (text === null) return {};
   if (/^[0-9]{1,9}$/.test(text)) return { drain: Number(text) };
   throw new PosternError("usage", `Cannot read drain ${JSON.stringify(text.slice(0, 40))} as milliseconds`);
+}
+
+function forwardsIn(body: Uint8Array): readonly ForwardSettings[] {
+  return checkedForwards(jsonIn(new TextDecoder().decode(body)));
 }

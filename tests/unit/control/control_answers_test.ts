@@ -31,6 +31,7 @@ const ask = {
   status: (client: ControlClient) => client.status({ signal }),
   connections: (client: ControlClient) => client.connections({ signal }),
   explain: (client: ControlClient) => client.explain({ host: "a", port: 1 }, { signal }),
+  hosts: (client: ControlClient) => client.hosts([], { signal }),
   reload: (client: ControlClient) => client.reload({ signal }),
   stop: (client: ControlClient) => client.stop({ signal }),
   env: (client: ControlClient) => client.env({ signal }),
@@ -65,6 +66,15 @@ const refused: readonly {
   { what: "connections", answer: [{ ...sampleConnection, up: "1" }], why: /: \[0\]\.up must be/ },
   { what: "explain", answer: { target: "a", transport: "b", because: "c" }, why: /: hops is missing/ },
   { what: "reload", answer: { changed: true, changes: [1], warnings: [] }, why: /: changes\[0\] must be/ },
+  ...[
+    { address: "203.0.113.9", name: "db.example", ports: [1] },
+    { address: "127.64.0.1", name: "db.example\n203.0.113.9 bank.example", ports: [1] },
+    { address: "127.64.0.1 bank.example", name: "db.example", ports: [1] },
+  ].map((host) => ({
+    what: "hosts" as const,
+    answer: { range: "127.64.0.0/12", hosts: [host], problems: [] },
+    why: /: hosts\[0\]\.(?:address|name) must be/,
+  })),
   { what: "stop", answer: { drain: "long" }, why: /: drain must be a number/ },
   {
     what: "env",

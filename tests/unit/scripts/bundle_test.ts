@@ -28,6 +28,7 @@ const loadedLater = [
   "src/kube/api/kubernetes.ts",
   "src/kube/config/kubeconfig_text.ts",
   "src/kube/mod.ts",
+  "src/listeners/mod.ts",
   "src/listeners/pages/live_page.ts",
   "src/plan/mod.ts",
   "src/programs/mod.ts",
