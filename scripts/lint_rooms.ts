@@ -43,7 +43,7 @@ const resolver = [...instances, "instances"];
 const instance = [...resolver, "resolver"];
 const parts = [...instance, "instance"];
 const programs = [...parts, "fleet"];
-const cli = [...programs, "roles", "service", "doctor", "programs"];
+const cli = [...programs, "roles", "service", "doctor", "setup", "programs"];
 
 /** Every room with the rooms that it may import. */
 export const rooms: Readonly<Record<string, readonly string[]>> = {
@@ -59,6 +59,7 @@ export const rooms: Readonly<Record<string, readonly string[]>> = {
   roles: parts,
   service: parts,
   doctor: parts,
+  setup: [...parts, "service"],
   programs,
   demo: [...cli, "runtime"],
   cli: [...cli, "demo", "permissions"],

@@ -32,6 +32,7 @@ const holds: Readonly<Record<string, string>> = {
   roles: "the servers other than an instance: Konnectivity's parts, the egress controller",
   service: "systemd and launchd",
   doctor: "checks of the configuration and its environment",
+  setup: "looks at this machine, proposes a configuration, and tries every line",
   programs: "commands in clusters, kubeconfigs, emergency credentials",
   permissions: "the permissions of each command; reads the command line before the parser loads",
   cli: "one file for each command; all output, all exit codes",

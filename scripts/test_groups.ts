@@ -125,6 +125,7 @@ export function testGroups(place: TestPlace): TestGroup[] {
       "unit/roles",
       "unit/service",
       "unit/doctor",
+      "unit/setup",
       "unit/programs",
       "unit/cli",
     ], [

@@ -226,6 +226,16 @@ export const answers = {
   forward,
   page: open({ url }),
   environment,
+  end: errorInfo,
+  sshHosts: open({
+    routed: list(open({
+      // They become lines of a file that ssh obeys.
+      patterns: list(text({ max: 300, pattern: /^!?[A-Za-z0-9_.:*-]+$/, describe: "an ssh pattern" })),
+      transport: words,
+      because: words,
+    })),
+    left: list(open({ rule: words, why: words })),
+  }),
 };
 
 /** Reads an answer of the instance `id`; throws `protocol` if the answer is invalid. */

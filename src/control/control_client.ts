@@ -22,11 +22,13 @@ import type {
   HostsInfo,
   ProxyEnvironment,
   ReloadReport,
+  SshHosts,
   Status,
   WatchUpdate,
 } from "./instance_state.ts";
 import { EventReader } from "./event_reader.ts";
 import { abortable, copyBody, readBody, readFinalHead } from "../http/mod.ts";
+import { InstanceStream } from "./instance_stream.ts";
 import { checkPac, checkPage, checkProxies, type IsOwn } from "./control_proxies.ts";
 import { errorFromInfo } from "./error_info.ts";
 
@@ -143,7 +145,7 @@ export class ControlClient {
       const either = AbortSignal.any([signal, silent.signal]);
       await using conn = await this.#connect(either);
       using _drop = whenAborted(either, () => conn.abort(either.reason));
-      const { messages, head } = await this.#ask(conn, method, path, body);
+      const { messages, head } = await this.#ask(conn, method, path, { body });
       const framing = responseFraming(head, method);
       if (head.status !== 200) {
         throw failureOf(head, await readBody(messages, framing, { from: this.#name, limit: mostAnswer }));
@@ -204,6 +206,47 @@ export class ControlClient {
     return text;
   }
 
+  /**
+   * Connects to a target through the instance and its rules. Returns the connection, or the instance's error about
+   * the target: `usage` from an older postern, which does not support this. Throws if the instance does not answer.
+   * The signal ends the attempt, not the connection. `hops` names the ssh hosts whose ProxyCommand asks: a path through
+   * one of them would be a loop.
+   */
+  async stream(
+    target: Target,
+    { hops = [], signal }: CallOptions & { hops?: readonly string[] },
+  ): Promise<Conn | PosternError> {
+    const { id } = this.#options;
+    const conn = await this.#connect(signal);
+    try {
+      const fields = hops.length === 0 ? [] : [[hopsField, hops.map(encodeURIComponent).join(" ")] as const];
+      const { messages, head } = await abortable(
+        conn,
+        signal,
+        () => this.#ask(conn, "CONNECT", formatTarget(target), { fields, limit: mostAhead }),
+      );
+      if (head.status !== 200) {
+        const framing = responseFraming(head, "GET");
+        const body = await readBody(messages, framing, { from: this.#name, limit: mostAnswer });
+        await conn[Symbol.asyncDispose]();
+        return failureOf(head, body);
+      }
+      const of = { id, to: "CONNECT" };
+      return new InstanceStream(conn, messages, {
+        from: this.#name,
+        readEnd: (text) => errorFromInfo(readAnswer(text, answers.end, of)),
+      });
+    } catch (error) {
+      conn.abort(error);
+      throw error;
+    }
+  }
+
+  /** The ssh patterns of the targets that the instance sends through a transport. */
+  sshHosts(options: CallOptions): Promise<SshHosts> {
+    return this.#json("GET", "/v1/ssh-hosts", answers.sshHosts, options);
+  }
+
   /** The URL of the status page. It contains a token: show it only to the caller, never log it. */
   async page(options: CallOptions): Promise<string> {
     const { url } = await this.#json("GET", "/v1/page", answers.page, options);
@@ -248,10 +291,7 @@ export class ControlClient {
     { signal, timeout = this.#options.timeout ?? 5000 }: CallOptions & { timeout?: number },
   ): Promise<Uint8Array<ArrayBuffer>> {
     const { clock, id } = this.#options;
-    const error = () =>
-      new PosternError("timeout", `Cannot query instance "${id}": no answer within ${timeout / 1000} s`, {
-        hint: `check its log: postern logs ${id}; if the instance hangs, kill its process`,
-      });
+    const error = () => silentInstance(id, timeout);
     return await within({ clock, ms: timeout, signal, error }, async (signal) => {
       await using conn = await this.#connect(signal);
       return await abortable(conn, signal, () => this.#exchange(conn, method, path));
@@ -270,21 +310,37 @@ export class ControlClient {
     conn: Conn,
     method: string,
     path: string,
-    body?: Uint8Array<ArrayBuffer>,
+    { fields: more = [], body, ...options }: {
+      readonly fields?: readonly (readonly [string, string])[];
+      readonly limit?: number;
+      readonly body?: Uint8Array<ArrayBuffer> | undefined;
+    } = {},
   ): Promise<{ readonly messages: Messages; readonly head: ResponseHead }> {
     const { token } = this.#options;
-    const fields: [string, string][] = [["Host", "localhost"], ["Connection", "close"]];
+    const fields: (readonly [string, string])[] = [["Host", "localhost"], ["Connection", "close"], ...more];
     if (token !== undefined) fields.push(["Authorization", `Bearer ${token}`]);
     if (body) fields.push(["Content-Type", "application/json"], ["Content-Length", `${body.length}`]);
     const head = encodeRequestHead({ method, target: path, fields });
     await conn.write(body ? joinBytes([head, body]) : head);
-    const messages = new Messages(conn);
+    const messages = new Messages(conn, options);
     return { messages, head: await readFinalHead(messages, { from: this.#name }) };
   }
 
   get #name(): string {
     return `instance "${this.#options.id}"`;
   }
+}
+
+/** The field with the ssh hosts whose ProxyCommand asks for a stream, each encoded as in a URL. */
+export const hopsField = "postern-hops";
+
+/** How many bytes of a stream to read at once. */
+const mostAhead = 256 * 1024;
+
+function silentInstance(id: string, ms: number): PosternError {
+  return new PosternError("timeout", `Cannot query instance "${id}": no answer within ${ms / 1000} s`, {
+    hint: `check its log: postern logs ${id}; if the instance hangs, kill its process`,
+  });
 }
 
 /** Maximum time between updates of a watched instance, in ms; it sends one every second. */

@@ -4,6 +4,16 @@ import type { LogLevel, TransportStatus } from "../core/mod.ts";
 // The reports of a running instance on its pages and to the command line. All values are plain JSON: times are
 // ISO 8601, durations milliseconds, sizes bytes.
 
+/** The ssh patterns of the targets that an instance sends through a transport, and the rules without one. */
+export interface SshHosts {
+  readonly routed: readonly {
+    readonly patterns: readonly string[];
+    readonly transport: string;
+    readonly because: string;
+  }[];
+  readonly left: readonly { readonly rule: string; readonly why: string }[];
+}
+
 /** The answer of `/healthz` and `/readyz`. */
 export type InstancePhase = "starting" | "ready" | "draining";
 
@@ -61,7 +71,7 @@ export interface HostsInfo {
 }
 
 /** A name without a loopback address, or a transport whose names cannot be listed. */
-export interface LeftOutHost {
+interface LeftOutHost {
   readonly name: string;
   readonly reason: string;
 }

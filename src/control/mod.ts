@@ -1,4 +1,16 @@
-export { ControlClient } from "./control_client.ts";
+export { ControlClient, hopsField } from "./control_client.ts";
+export {
+  addressPath,
+  checkedId,
+  type ControlAddress,
+  controlClient,
+  type ControlPlace,
+  controlPlaces,
+  idsIn,
+  lockPath,
+  socketPath,
+} from "./control_places.ts";
+export { controlProtocol } from "./control_protocol.ts";
 export type {
   BoundForward,
   CatalogueState,
@@ -14,10 +26,10 @@ export type {
   HopInfo,
   HostsInfo,
   InstancePhase,
-  LeftOutHost,
   LoggedLine,
   ProxyEnvironment,
   ReloadReport,
+  SshHosts,
   Status,
   TableState,
   TrafficSample,
@@ -27,4 +39,5 @@ export type {
   WatchedWhole,
   WatchUpdate,
 } from "./instance_state.ts";
+export { endTrailer, endTrailerText } from "./end_trailer.ts";
 export { errorInfo } from "./error_info.ts";

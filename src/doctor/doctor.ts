@@ -75,7 +75,7 @@ function* configFindings(report: unknown): Generator<Finding> {
       name,
       state: "warning",
       detail: `"${path}" does not exist`,
-      hint: "create it: postern config init",
+      hint: "write one for this machine: postern setup",
     };
   } else if (loaded) {
     const transports = Object.keys(loaded.settings.transports).length;

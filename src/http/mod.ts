@@ -5,7 +5,7 @@ export { DirectDatagrams, type DirectDatagramsParts } from "./direct_datagrams.t
 export { directDialer, type DirectDialerParts } from "./direct_dialer.ts";
 export { readFinalHead } from "./final_head.ts";
 export { type Connect, firstConnected, type FirstConnectedOptions, interleaved } from "./happy_eyeballs.ts";
-export { copyBody, readBody } from "./http_body.ts";
+export { copyBody, HttpBody, readBody } from "./http_body.ts";
 export { type HttpAnswer, HttpClient, type HttpClientParts, type HttpProxy, placeOf } from "./http_client.ts";
 export { httpConnect } from "./http_connect.ts";
 export { HttpConnection } from "./http_connection.ts";

@@ -18,7 +18,8 @@ export function demandRoutes({ path, rules, settings, catalogues }: LoadedConfig
     "config",
     "Cannot start the instance: there is no configuration, no --route and no catalogue, so nothing would be routed",
     {
-      hint: "fetch a catalogue: postern update; write a configuration: postern config init; or try: " +
+      hint:
+        "fetch a catalogue: postern update; write a configuration for this machine: postern setup; or try: " +
         "postern proxy --route .corp.example=proxy:http://127.0.0.1:3128",
     },
   );

@@ -297,7 +297,7 @@ export class Instance implements AsyncDisposable {
       log.warn("instance.drain_ended", { connections: this.connections.counts.open });
       this.dropAll(new PosternError("cancelled", "The instance stopped"));
     });
-    await Promise.all([this.#listeners.drain(), this.#dns.drain()]);
+    await Promise.all([this.#listeners.drain(), this.#dns.drain(), this.connections.idle()]);
   }
 
   /** Closes all connections now. Clients without a connection get a moment to read their last answer. */
@@ -324,6 +324,19 @@ export class Instance implements AsyncDisposable {
   /** Routes, dials and records a request, within the dial timeout. */
   dial(request: DialRequest, options: { signal: AbortSignal }): Promise<Dialed> {
     return this.#dials.dial(request, options);
+  }
+
+  /** Dials for a client that is not connected to a listener, which would stop accepting. */
+  dialUnlessLeaving(request: DialRequest, options: { signal: AbortSignal }): Promise<Dialed> {
+    if (!this.#lifecycle.isLeaving) return this.dial(request, options);
+    const { id } = this.#options;
+    return Promise.reject(
+      new PosternError(
+        "unreachable",
+        `Cannot reach ${formatTarget(request.target)}: instance "${id}" is stopping`,
+        { hint: "start it again: postern proxy" },
+      ),
+    );
   }
 
   /** Explains the route of a target; with `dial`, also whether it can be reached. */

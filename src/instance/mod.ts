@@ -6,13 +6,22 @@ export { type FleetRefreshOptions, runInstance } from "./run_instance.ts";
 export { instanceSource } from "./watching/instance_source.ts";
 export type { OnDemand } from "./listening/handed_over.ts";
 export { listenAnywhere } from "./listening/listen_anywhere.ts";
-export { environmentOfProgram, listenerOf, renderEnvironment } from "./environment/environment_text.ts";
+export { dockerProxies } from "./environment/docker_proxies.ts";
+export {
+  environmentOfProgram,
+  environmentsOf,
+  listenerOf,
+  type ProgramEnvironment,
+  renderEnvironment,
+} from "./environment/environment_text.ts";
 export {
   checkConfig,
+  dialFromFiles,
   environmentFromFiles,
   explainFromFiles,
   pacFromFiles,
   showConfig,
+  sshHostsFromFiles,
 } from "./environment/from_files.ts";
 export { proxyEnvironment } from "./environment/proxy_environment.ts";
 export { removeStaleSocket } from "./listening/stale_socket.ts";

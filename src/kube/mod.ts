@@ -28,4 +28,5 @@ export {
 export { mergeKubeconfigFile, writeKubeconfigFile, writtenKubeconfig } from "./config/kubeconfig_file.ts";
 export { KubeClusters } from "./forward/kube_clusters.ts";
 export type { KubernetesSettings } from "./forward/kubernetes_settings.ts";
+export { isTopLevelDomain } from "./forward/top_level_domain.ts";
 export { acceptFor } from "./forward/web_socket_upgrade.ts";

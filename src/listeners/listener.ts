@@ -1,7 +1,7 @@
 import type { ClientNames, Clock, Conn, Deadlines, Dial, Log, Messages } from "../core/mod.ts";
 import { PosternError, type Target } from "../words/mod.ts";
-import type { Datagrams } from "../world/mod.ts";
 import type { headDecoders } from "../wire/mod.ts";
+import type { Datagrams } from "../world/mod.ts";
 import type { Authenticator } from "./authenticator.ts";
 import type { Pages } from "./pages/page.ts";
 
@@ -122,4 +122,12 @@ export function handshakeDeadline(
       deadline[Symbol.dispose]();
     },
   };
+}
+
+/** The error for a client that exceeds the number of clients. */
+export function overloaded(connections: number): PosternError {
+  return new PosternError("internal", `Cannot accept another connection: ${connections} are open`, {
+    detail: "overloaded",
+    hint: "raise listen.limits.connections, or close connections: postern connections",
+  });
 }

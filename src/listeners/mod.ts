@@ -1,7 +1,7 @@
 export { serveAdminAt } from "./pages/admin.ts";
 export { Authenticator, type User } from "./authenticator.ts";
 export { checkedForwards } from "./checked_forwards.ts";
-export { controlProtocol, createControl, serveControl } from "./pages/control.ts";
+export { createControl, forRequests, serveControl } from "./pages/control.ts";
 export { serveForward } from "./forward.ts";
 export { type ForwardSettings, parseForwardTarget } from "./forward_settings.ts";
 export { parseForwards, type WrittenForward } from "./forward_words.ts";

@@ -1,7 +1,7 @@
 import { accepting, type Listening } from "../world/mod.ts";
 import { type Conn, Messages, Tasks } from "../core/mod.ts";
 import { describe, PosternError } from "../words/mod.ts";
-import type { ListenerDeps, Serve, Unheard } from "./listener.ts";
+import { type ListenerDeps, overloaded, type Serve, type Unheard } from "./listener.ts";
 
 const mostTurnedAway = 64;
 const turnAwayWithin = 1000;
@@ -156,11 +156,4 @@ class ListenerClients {
     this.#saidFullAt = now;
     this.#deps.log.warn("instance.full", { connections: this.#served.size });
   }
-}
-
-function overloaded(connections: number): PosternError {
-  return new PosternError("internal", `Cannot accept another connection: ${connections} are open`, {
-    detail: "overloaded",
-    hint: "raise listen.limits.connections, or close connections: postern connections",
-  });
 }

@@ -139,23 +139,22 @@ export const instance: Grants = {
   sys: sshFacts,
 };
 
-/** Whether a command starts instances, itself or by a service: from source, it passes on Deno's flags. */
-export function startsInstances(command: string): boolean {
-  return commandGrants[command] === instance || commandGrants[command] === installer;
+/**
+ * The command that a command lets other programs start: instances in the background, services, exec plugins of
+ * kubeconfigs, a ProxyCommand. From source, it gets Deno's flags for that command.
+ */
+export function startedLater(command: string): string | undefined {
+  const grants = commandGrants[command];
+  if (grants === instance || grants === installer) return "proxy";
+  if (grants === kubeconfigWriter || grants === runner || command === "oc-web-login") {
+    return "exec-credential";
+  }
+  return ["env", "run", "ssh-config"].includes(command) ? "nc" : undefined;
 }
 
 /** Whether other programs depend on a command while it runs. */
 export function isDependedOn(command: string): boolean {
-  return ["proxy", "proxy-out", "konnectivity", "shell", "kubectl", "oc"].includes(command);
-}
-
-/** The command that postern writes into kubeconfigs as exec plugin. */
-export const plugin = "exec-credential";
-
-/** Whether a command writes kubeconfigs with the exec plugin. */
-export function writesKubeconfigs(command: string): boolean {
-  const grants = commandGrants[command];
-  return grants === kubeconfigWriter || grants === runner || command === "oc-web-login";
+  return ["proxy", "proxy-out", "konnectivity", "shell", "kubectl", "oc", "run"].includes(command);
 }
 
 /** The permissions of each command. */
@@ -178,10 +177,15 @@ export const commandGrants: Readonly<Record<string, Grants>> = {
     run: ["journalctl"],
   },
   explain: walker,
+  nc: walker,
   // In this process when no instance runs.
   forward: walker,
+  // Reads the ssh configuration of the jump hosts.
+  "ssh-config": { ...walker, net: ["{control}"], write: ["{state}", "{cache}", "{runtime}"] },
   test: walker,
   env: reader,
+  // Starts any program. Without an instance, it runs one until the program ends.
+  run: { ...walker, run: "any" },
   pac: reader,
   update: fetcher,
   login: fetcher,
@@ -223,6 +227,8 @@ export const commandGrants: Readonly<Record<string, Grants>> = {
   service: installer,
   install: installer,
   config: { ...walker, net: ["{control}"], write: ["{config}", "{state}", "{cache}", "{runtime}"] },
+  // Tries what it proposes as an instance would, then writes the configuration and the password of a proxy.
+  setup: { ...walker, write: ["{config}", "{state}", "{cache}", "{runtime}", "{ssh}", "{agent}"] },
   doctor: walker,
   demo: { net: ["127.0.0.1", "[::1]", "localhost"], env: commonEnv, sys: ["uid"] },
   completion: { env: commonEnv },

@@ -37,8 +37,9 @@ export function kindsFor(
  */
 export function mayUseSsh(line: CommandLine, configText: string | undefined): boolean {
   const config = withoutComments(configText);
-  // kubevpn's proxy-out connects to a cluster, although its command line does not contain such a word.
-  return line.options.has("--mapping-file") || line.command === "proxy-out" ||
+  // kubevpn's proxy-out connects to a cluster, although its command line does not contain such a word; setup tries
+  // what it proposes.
+  return line.options.has("--mapping-file") || ["proxy-out", "setup"].includes(line.command) ||
     [...line.own, config].some((text) => /\b(?:ssh|kubernetes)\b/.test(text)) ||
     /\bcatalogues\b/.test(config);
 }

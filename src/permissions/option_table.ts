@@ -60,6 +60,8 @@ export const flags: readonly string[] = [
   "--watch",
   "--with-credentials",
   "--yes",
+  "-N",
+  "-z",
 ];
 
 /** Options that take a value in this command and are flags in others. */
@@ -115,7 +117,13 @@ export const switches = [
 export const optionalValues: readonly string[] = ["--kubernetes", ...switches];
 
 /** Commands that pass words to another program unchanged, with the number of words that they keep. */
-export const passingOn: Readonly<Record<string, number>> = { kubectl: 1, oc: 1, completion: 1, kubelogin: 0 };
+export const passingOn: Readonly<Record<string, number>> = {
+  kubectl: 1,
+  oc: 1,
+  run: 1,
+  completion: 1,
+  kubelogin: 0,
+};
 
 /** `clusters NAME VERB` runs the command of that name. */
 export const clusterVerbs = [
@@ -132,6 +140,7 @@ export const writingOptions: Readonly<Record<string, readonly string[]>> = {
   proxy: ["--listen-unix", "--ready-file", "--log-file"],
   forward: ["--ready-file"],
   config: [optionNames.config],
+  setup: [optionNames.config],
   kubeconfig: ["--file"],
   "emergency-credentials": ["--file"],
   konnectivity: ["--uds-name", "--proxy-uds"],

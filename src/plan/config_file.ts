@@ -33,7 +33,7 @@ export interface ConfigSource {
   /** The file (default: from the environment or the platform). */
   readonly config?: string | undefined;
   readonly overrides?: Overrides | undefined;
-  /** The configuration itself, instead of a file. */
+  /** The configuration itself, instead of the text of the file. */
   readonly text?: string;
   /** Skips the stored catalogues, for commands that need none or are about to fetch them. */
   readonly withoutCatalogues?: boolean;
@@ -114,7 +114,8 @@ export function readConfig(world: World, source: ConfigSource): Promise<ConfigRe
 }
 
 async function reportOf(world: World, source: ConfigSource, files: ConfigFiles): Promise<ConfigReport> {
-  const path = source.text === undefined ? configPath(world, source.config) : "the configuration";
+  const isFile = source.text === undefined || source.config !== undefined;
+  const path = isFile ? configPath(world, source.config) : "the configuration";
   const isNamed = source.config !== undefined || Boolean(world.process.env("POSTERN_CONFIG"));
   const text = await files.read(path, () => source.text ?? documentText(world, path));
   if (text === undefined && isNamed) throw noSuchFile(path);

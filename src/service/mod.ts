@@ -1,3 +1,3 @@
 export { installService, removeService, serviceStates } from "./service.ts";
 export { serviceLog } from "./service_log.ts";
-export { planRemoval, planService } from "./service_plan.ts";
+export { installedFiles, planRemoval, planService } from "./service_plan.ts";

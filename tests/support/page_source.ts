@@ -41,6 +41,7 @@ export function fakePageSource(more: Partial<PageSource> = {}): PageSource & { r
       notes: [],
       needsAuth: !credentials,
     }),
+    sshHosts: () => Promise.resolve({ routed: [], left: [] }),
     environmentLines: (shell) => `# for ${shell}\n`,
     ...more,
   };

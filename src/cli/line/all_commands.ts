@@ -24,11 +24,15 @@ import login from "../clusters/login.ts";
 import logout from "../clusters/logout.ts";
 import logs from "../instance/logs.ts";
 import pac from "../instance/pac.ts";
+import nc from "../instance/nc.ts";
 import proxy from "../instance/proxy.ts";
+import run from "../instance/run.ts";
 import reload from "../instance/reload.ts";
 import service from "../service/service.ts";
 import { kharonInstall, serviceInstall } from "../service/service_install.ts";
 import serviceUninstall from "../service/service_uninstall.ts";
+import setup from "../machine/setup.ts";
+import sshConfig from "../instance/ssh_config.ts";
 import status from "../instance/status.ts";
 import stop from "../instance/stop.ts";
 import { kubelogin, ocWebLogin, switchCluster } from "../clusters/switch_cluster.ts";
@@ -48,6 +52,7 @@ export const commandGroups: readonly CommandGroup[] = [
       explain,
       forward,
       env,
+      run,
       test,
       top,
       clusters,
@@ -61,7 +66,7 @@ export const commandGroups: readonly CommandGroup[] = [
   {
     title: "Instances",
     isBrief: true,
-    commands: [connections, reload, stop, logs, pac, dns, hosts, systemProxy],
+    commands: [connections, reload, stop, logs, pac, nc, sshConfig, dns, hosts, systemProxy],
   },
   {
     title: "Clusters",
@@ -74,6 +79,7 @@ export const commandGroups: readonly CommandGroup[] = [
     title: "Setup",
     isBrief: true,
     commands: [
+      setup,
       config,
       doctor,
       cleanup,

@@ -7,6 +7,7 @@ import type { World } from "../../world/mod.ts";
 import type { RunContext } from "../line/command.ts";
 import { durationOrNever, outputOption, words } from "../line/options.ts";
 import { printValue } from "../output/print_value.ts";
+import { confirmed } from "../output/confirmed.ts";
 import { printableLines } from "../output/printable.ts";
 import { table } from "../output/table.ts";
 
@@ -158,14 +159,7 @@ async function confirm(
 ): Promise<void> {
   if (isAgreed) return;
   await terminal.err(changes.map((line) => `postern: ${printableLines(line)}\n`).join(""));
-  const answer = await terminal.ask({ text: "Apply these changes? [y/N] ", echo: true }, { signal });
-  if (answer === undefined) {
-    throw new PosternError("usage", "Cannot ask for confirmation: no terminal", {
-      hint: "confirm with --yes",
-    });
-  }
-  if (/^y(es)?$/i.test(answer.trim())) return;
-  throw new PosternError("cancelled", "Cannot continue: not confirmed", { exit: 1 });
+  await confirmed("Apply these changes?", { terminal }, { signal });
 }
 
 function teller({ terminal }: World): (step: string) => Promise<void> {

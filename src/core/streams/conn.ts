@@ -153,7 +153,7 @@ export interface HopStatus {
 export interface DialRequest {
   readonly target: Target;
   readonly client: string;
-  /** The protocol of the listener: `socks5`, `socks5-udp`, `socks4`, `connect`, `http`, `forward`. */
+  /** The protocol of the listener: `socks5`, `socks5-udp`, `socks4`, `connect`, `http`, `forward`, `nc`. */
   readonly protocol: string;
   /** The user that the client signed in as, if the listener requires it. */
   readonly user?: string;
@@ -161,6 +161,8 @@ export interface DialRequest {
   readonly forward?: string;
   /** The path of a socket of this user, to connect to instead of the target; no rule routes it. */
   readonly socket?: string;
+  /** The ssh hosts whose ProxyCommand makes this request. */
+  readonly hops?: readonly string[];
 }
 
 /** Bytes transferred so far: `up` from the client to the target, `down` back. */

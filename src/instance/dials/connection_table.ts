@@ -81,6 +81,11 @@ export class ConnectionTable {
     return record !== undefined;
   }
 
+  /** Resolves when the connections that are open now have ended. */
+  async idle(): Promise<void> {
+    await Promise.all([...this.#live.values()].map(({ ended }) => ended));
+  }
+
   closeAll(reason: unknown): void {
     for (const record of [...this.#live.values()]) record.drop(reason);
   }

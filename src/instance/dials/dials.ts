@@ -86,6 +86,7 @@ export class Dials implements Disposable {
         signal.throwIfAborted();
         if (route.held) throw transports.tables.refusal(target, route.held);
       }
+      if (request.hops) await transports.demandNoHop({ plan, route }, { target, hops: request.hops });
       const { transport } = transportOf(plan, route);
       return await transport.dial(target, { signal: dialling.signal });
     };

@@ -1,13 +1,15 @@
 import { type Log, within } from "../../core/mod.ts";
 import { asPosternError, describe, isPosternError, parseIPv4, PosternError } from "../../words/mod.ts";
 import { directoryOf, type World } from "../../world/mod.ts";
-import type { HostsInfo, LeftOutHost } from "../../control/mod.ts";
+import type { HostsInfo } from "../../control/mod.ts";
 import { type DnsAnswer, isDnsName } from "../../dns/mod.ts";
 import { checkedId } from "../../instances/mod.ts";
 import { type Plan, transportOf } from "../../plan/mod.ts";
 import { portsAfterReload } from "./dns_names.ts";
 import type { FakeAddresses } from "./fake_addresses.ts";
 import type { LoopbackListeners } from "./loopback_listeners.ts";
+
+type LeftOutHost = HostsInfo["problems"][number];
 
 export interface PinnedHostsDeps {
   readonly world: World;

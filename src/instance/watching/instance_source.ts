@@ -41,6 +41,7 @@ export function instanceSource(instance: Instance, { reload, stop }: InstanceAct
         isHttpOnly: at(instance, local).some(({ kind }) => kind === "http"),
       }),
     env: (options) => environmentOf(instance, options),
+    sshHosts: () => instance.transports.sshHosts(),
     environmentLines: (shell) => {
       const environment = environmentOf(instance, { credentials: false });
       const { noProxy } = environment;

@@ -42,6 +42,8 @@ export interface ServePagesOptions {
   readonly unheard?: Unheard;
   /** Default: `listener`. */
   readonly access?: PageAccess;
+  /** Serves a client whose request is not for a page; by default it is refused. */
+  readonly other?: (head: RequestHead) => Promise<void>;
 }
 
 const mostBody = 64 * 1024;
@@ -76,7 +78,7 @@ export async function servePages(
   return head;
 }
 
-/** Serves a client that may only request pages, until the connection ends. */
+/** Serves a client that may only request pages (and `other`), until the connection ends. */
 export async function serveOnlyPages(
   conn: Conn,
   messages: Messages,
@@ -87,6 +89,7 @@ export async function serveOnlyPages(
   try {
     const other = await servePages(conn, messages, undefined, pages, deps, options);
     if (!other) return;
+    if (options.other) return await options.other(other);
     const server = new PageServer(conn, messages, deps, options);
     await server.refuse(
       new PosternError("usage", "Cannot serve as a proxy on this listener", {

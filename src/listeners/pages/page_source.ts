@@ -8,6 +8,7 @@ import type {
   InstancePhase,
   ProxyEnvironment,
   ReloadReport,
+  SshHosts,
   Status,
   WatchUpdate,
 } from "../../control/mod.ts";
@@ -59,4 +60,6 @@ export interface PageSource {
   env(options: { credentials: boolean; client?: string }): ProxyEnvironment;
   /** The same as shell lines, without credentials. */
   environmentLines(shell: "sh" | "fish" | "powershell"): string;
+  /** The ssh patterns of routed targets. */
+  sshHosts(): Promise<SshHosts>;
 }

@@ -1,6 +1,7 @@
 import type { Clock } from "../../core/mod.ts";
 import type { Files, Process } from "../../world/mod.ts";
 import type { ReadSshHost } from "../hops/ssh_chain.ts";
+import type { SshConfigDeps } from "./ssh_config_deps.ts";
 import type { SshConfigContents } from "./ssh_config_files.ts";
 import { SshConfigReader } from "./ssh_config_reader.ts";
 import type { SshHost } from "./ssh_host.ts";
@@ -26,20 +27,10 @@ export function readingOf({ clock, files, process }: Reader): (section: SshSecti
     let reader: Promise<SshConfigReader> | undefined;
     let known: SshConfigReader | undefined;
     const begin = async () => {
-      const { name, home } = await process.account();
-      return known = new SshConfigReader({
-        files,
-        clock,
-        signal: ending.signal,
-        run: (command, options) => process.run(command, options),
-        env: (variable) =>
-          variable === "SSH_AUTH_SOCK" && agent !== "auto" ? namedAgent(agent) : process.env(variable),
-        home: slashed(home),
-        localUser: name,
-        uid: process.uid,
-        hostname: () => process.hostName,
-        userConfig: config,
-      });
+      const deps = await personalDeps({ clock, files, process }, { config, signal: ending.signal });
+      const env = (variable: string) =>
+        variable === "SSH_AUTH_SOCK" && agent !== "auto" ? namedAgent(agent) : deps.env(variable);
+      return known = new SshConfigReader({ ...deps, env });
     };
     return {
       get contents() {
@@ -49,6 +40,26 @@ export function readingOf({ clock, files, process }: Reader): (section: SshSecti
       [Symbol.dispose]: () =>
         ending.abort(new DOMException("The ssh configuration is being reloaded", "AbortError")),
     };
+  };
+}
+
+/** What the reader needs, for the user of this process. */
+export async function personalDeps(
+  { clock, files, process }: Reader,
+  { config, signal }: { readonly config?: string | undefined; readonly signal: AbortSignal },
+): Promise<SshConfigDeps> {
+  const { name, home } = await process.account();
+  return {
+    files,
+    clock,
+    signal,
+    run: (command, options) => process.run(command, options),
+    env: (variable) => process.env(variable),
+    home: slashed(home),
+    localUser: name,
+    uid: process.uid,
+    hostname: () => process.hostName,
+    userConfig: config,
   };
 }
 

@@ -37,6 +37,7 @@ const ask = {
   env: (client: ControlClient) => client.env({ signal }),
   page: (client: ControlClient) => client.page({ signal }),
   pac: (client: ControlClient) => client.pac({ signal }),
+  sshHosts: (client: ControlClient) => client.sshHosts({ signal }),
 };
 
 const refused: readonly {
@@ -129,6 +130,11 @@ const refused: readonly {
     answer: 'function FindProxyForURL() { return "DIRECT; SOCKS5 203.0.113.9:1080"; }\n',
     why: /it names 203\.0\.113\.9:1080, which is neither/,
     code: "not_allowed",
+  },
+  {
+    what: "sshHosts",
+    answer: { routed: [{ patterns: ["a\nProxyCommand evil"], transport: "t", because: "b" }], left: [] },
+    why: /routed\[0\]\.patterns\[0\] must be an ssh pattern/,
   },
   {
     what: "pac",

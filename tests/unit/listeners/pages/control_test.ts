@@ -3,7 +3,8 @@ import { type Conn, Deadlines, Messages } from "../../../../src/core/mod.ts";
 import { formatEndpoint, PosternError } from "../../../../src/words/mod.ts";
 import { ControlClient, type ForwardRequest, type ForwardUpdate } from "../../../../src/control/mod.ts";
 import type { ControlOptions } from "../../../../src/listeners/pages/control.ts";
-import { createControl, type PageSource, serveControl } from "../../../../src/listeners/mod.ts";
+import { createControl, forRequests, type PageSource, serveControl } from "../../../../src/listeners/mod.ts";
+import { FakeDial } from "../../../support/fake_dial.ts";
 import { FakeClock, settle } from "../../../support/fake_clock.ts";
 import { memoryPair, readAll } from "../../../support/memory_conn.ts";
 import { PageClient } from "../../../support/page_client.ts";
@@ -15,8 +16,16 @@ const { signal } = new AbortController();
 function listener(source: PageSource, { token }: ControlOptions = {}, given = token) {
   const clock = new FakeClock();
   const log = recordingLog();
-  const deps = { clock, log, deadlines: new Deadlines(clock) };
-  const serve = serveControl(createControl(source, token === undefined ? {} : { token }));
+  const dials = new FakeDial();
+  const deps = {
+    dial: dials.dial,
+    clock,
+    log,
+    deadlines: new Deadlines(clock),
+    limits: { connections: forRequests + 1, handshake: 10_000, halfCloseLinger: 1000 },
+  };
+  const options = token === undefined ? {} : { token };
+  const serve = serveControl(createControl(source, options), options);
   const served: Promise<void>[] = [];
   const connect = (): Promise<Conn> => {
     const [near, far] = memoryPair();
@@ -28,7 +37,7 @@ function listener(source: PageSource, { token }: ControlOptions = {}, given = to
     id: "work",
     ...(given !== undefined && { token: given }),
   });
-  return { client, connect, clock, log, ended: () => Promise.all(served) };
+  return { client, connect, dials, clock, log, ended: () => Promise.all(served) };
 }
 
 Deno.test("ControlClient returns the data of the source", async () => {
@@ -291,3 +300,44 @@ for (const { forwards, says } of refusedForwards) {
     assert.deepEqual(wanted, []);
   });
 }
+const far = { host: "db.example.net", port: 5432 };
+
+/** The error of a refused stream. */
+async function refusalOf(client: ControlClient): Promise<PosternError> {
+  const stream = await client.stream(far, { signal });
+  return stream instanceof PosternError ? stream : assert.fail("connected");
+}
+
+Deno.test("serveControl() requires its token for a stream too, before it dials", async () => {
+  const { client, dials, ended } = listener(fakePageSource(), { token: "t1" }, "t2");
+  assert.equal((await refusalOf(client)).code, "auth");
+  assert.deepEqual(dials.made, []);
+  await ended();
+});
+
+Deno.test("serveControl() keeps places for other requests when there are many streams", async () => {
+  const { client, dials, ended } = listener(fakePageSource());
+  const first = await client.stream(far, { hops: ["jump 1", "b"], signal });
+  assert.ok(!(first instanceof PosternError));
+  const { request, target } = await dials.nth(0);
+  assert.deepEqual(request, { target: far, client: "memory:b", protocol: "nc", hops: ["jump 1", "b"] });
+  const { code, detail } = await refusalOf(client);
+  assert.deepEqual({ code, detail }, { code: "internal", detail: "overloaded" });
+  assert.equal((await client.hello({ signal })).id, "default");
+  await first.closeWrite();
+  await target.closeWrite();
+  assert.equal(await first.read(new Uint8Array(1)), null);
+  await ended();
+});
+
+Deno.test("ControlClient.stream() names an instance that does not know streams by `usage`", async () => {
+  const connect = () => {
+    const [near, far] = memoryPair();
+    const text =
+      "HTTP/1.1 400 Bad Request\r\nPostern-Error: usage; Cannot serve as a proxy on this listener\r\n" +
+      "Content-Length: 0\r\n\r\n";
+    return far.write(new TextEncoder().encode(text)).then(() => near);
+  };
+  const client = new ControlClient(connect, { clock: new FakeClock(), id: "old" });
+  assert.equal((await refusalOf(client)).code, "usage");
+});

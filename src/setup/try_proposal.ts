@@ -1,0 +1,88 @@
+import type { World } from "../world/mod.ts";
+import type { Proposal } from "./proposal.ts";
+import { type TryOptions, withTransports } from "./trial.ts";
+
+/** The number of checks at once. */
+const mostAtOnce = 8;
+
+/**
+ * Connects to everything that a proposal names, and returns the proposal without the lines that do not work. First
+ * the ssh hosts and proxies, then what may be behind them.
+ */
+export async function tryProposal(world: World, proposal: Proposal, options: TryOptions): Promise<Proposal> {
+  const clusters = proposal.transports.filter(({ kind }) => kind === "kubernetes");
+  const names = new Set(clusters.map(({ name }) => name));
+  const first: Proposal = {
+    ...proposal,
+    transports: proposal.transports.filter(({ name }) => !names.has(name)),
+    routes: proposal.routes.filter(({ via }) => !names.has(via)),
+    catalogues: [],
+  };
+  const failed = new Set<string>();
+  const { routes, paths, catalogues } = await withTransports(world, first, options, async (trial) => {
+    await eachOf(first.transports, async (one) => {
+      const isFine = await trial.check(
+        one.kind,
+        one.name,
+        (signal) => one.kind === "ssh" ? trial.signIn(one, signal) : trial.askProxy(one, signal),
+      );
+      if (!isFine) failed.add(one.name);
+    });
+    const works = (name: string) => !failed.has(name);
+    const reachable = first.routes.filter(({ via }) => works(via));
+    const kept = await eachOf(reachable, (route) => {
+      const { example } = route;
+      if (!example || route.isGuess) return true;
+      return trial.check(
+        "route",
+        route.to.join(", "),
+        (signal) => trial.reachExample(route.via, example, signal),
+      );
+    });
+    const routes = reachable.filter((_, at) => kept[at]);
+    const paths = await eachOf(clusters, (one) => trial.pathTo(one, works));
+    const catalogues = await eachOf(proposal.catalogues, (one) => trial.catalogue(one, proposal, works));
+    return { routes, paths, catalogues: catalogues.flatMap((one) => one ?? []) };
+  });
+  const placed = clusters.flatMap((one, at) => {
+    const via = paths[at];
+    return [via === undefined ? one : { ...one, via }];
+  });
+  const { fallback, ...rest } = proposal;
+  const second: Proposal = {
+    ...rest,
+    transports: [...first.transports.filter(({ name }) => !failed.has(name)), ...placed],
+    routes: [],
+    catalogues: [],
+  };
+  await withTransports(world, second, options, async (trial) => {
+    await eachOf(placed, async (one) => {
+      if (!await trial.check("kubernetes", one.name, (signal) => trial.connectCluster(one, signal))) {
+        failed.add(one.name);
+      }
+    });
+  });
+  const hasFallback = fallback !== undefined && !failed.has(fallback.name);
+  return {
+    ...rest,
+    transports: [...first.transports, ...placed].filter(({ name }) => !failed.has(name)),
+    routes: proposal.routes.filter((route) =>
+      names.has(route.via) ? !failed.has(route.via) : routes.includes(route) &&
+        (route.via !== "direct" || hasFallback)
+    ),
+    ...(hasFallback && { fallback }),
+    catalogues,
+    secrets: proposal.secrets.filter(({ transport }) => !failed.has(transport)),
+  };
+}
+
+/** Runs work for each item, a few at once: every sign-in may open a window. */
+async function eachOf<T, R>(items: readonly T[], work: (item: T) => R | Promise<R>): Promise<R[]> {
+  const results: R[] = [];
+  let next = 0;
+  const worker = async () => {
+    for (let at = next++; at < items.length; at = next++) results[at] = await work(items[at] as T);
+  };
+  await Promise.all(Array.from({ length: Math.min(mostAtOnce, items.length) }, worker));
+  return results;
+}
