@@ -21,7 +21,6 @@ export {
   headDecoders,
   type HttpVersion,
   isPersistent,
-  mostHead,
   type RequestHead,
   type ResponseHead,
 } from "./http1/http1.ts";

@@ -1,6 +1,6 @@
 import { asPosternError, describe } from "../../words/mod.ts";
 import { type Conn, type Dialed, joinBytes, Messages } from "../../core/mod.ts";
-import { decodeRequestHead, encodeResponseHead, mostHead, parseAuthority } from "../../wire/mod.ts";
+import { decodeRequestHead, encodeResponseHead, parseAuthority } from "../../wire/mod.ts";
 import { handshakeDeadline, type ListenerDeps, type ServeOptions, tunnel } from "../../listeners/mod.ts";
 
 /** Serves a client of the HTTP CONNECT frontend: one tunnel per connection, like upstream's server. */
@@ -10,7 +10,7 @@ export async function serveConnectFront(
   options: ServeOptions,
 ): Promise<void> {
   const { signal } = options;
-  const messages = new Messages(client, { limit: mostHead });
+  const messages = new Messages(client);
   try {
     using deadline = handshakeDeadline(client, deps, options);
     const head = await messages.read(decodeRequestHead);

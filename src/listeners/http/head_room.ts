@@ -1,6 +1,9 @@
 import type { Decode } from "../../core/mod.ts";
-import { headDecoders, Http1Problem, mostHead, type RequestHead, type ResponseHead } from "../../wire/mod.ts";
+import { headDecoders, Http1Problem, type RequestHead, type ResponseHead } from "../../wire/mod.ts";
 import type { HeadLimits } from "../listener.ts";
+
+/** The size of a head that needs no room, in bytes. */
+export const freeHead = 64 * 1024;
 
 /** A decoder with a share of the room, and the limit of its message. */
 interface SharedDecode<T> extends Disposable {
@@ -32,7 +35,7 @@ export class HeadRoom {
       limit,
       decode: (bytes) => {
         const decoded = decode(bytes);
-        const more = decoded ? 0 : bytes.length - mostHead - held;
+        const more = decoded ? 0 : bytes.length - freeHead - held;
         if (more > 0) {
           if (this.#used + more > this.#most) throw this.#full(status);
           this.#used += more;
@@ -48,7 +51,7 @@ export class HeadRoom {
   }
 
   #full(status: number): Http1Problem {
-    return new Http1Problem(status, `Cannot read a head of more than ${mostHead} bytes now`, {
+    return new Http1Problem(status, `Cannot read a head of more than ${freeHead} bytes now`, {
       reason: `incomplete large heads already take ${this.#most >> 20} MiB`,
       hint: "try again later, or send a smaller head",
     });

@@ -6,14 +6,13 @@ import {
   encodeResponseHead,
   Http1Problem,
   isPersistent,
-  mostHead,
   requestFraming,
   type RequestHead,
 } from "../../wire/mod.ts";
 import { answerBytes, answerHead, serverWide } from "./http_answer.ts";
 import { readBody } from "../../http/mod.ts";
 import { type HeadLimits, headLimits, type Unheard } from "../listener.ts";
-import { requestHead } from "./head_room.ts";
+import { freeHead, requestHead } from "./head_room.ts";
 import { lastWords } from "./last_words.ts";
 import { isAskedAgain } from "./next_request.ts";
 import {
@@ -121,7 +120,7 @@ class PageServer {
     this.#options = options;
     this.#arrive = deps.limits?.handshake ?? 10_000;
     this.#idle = deps.limits?.keepAlive ?? 60_000;
-    this.#head = headLimits({ head: deps.limits?.head ?? mostHead });
+    this.#head = headLimits({ head: deps.limits?.head ?? freeHead });
   }
 
   /** The next request; undefined when the client closed, was idle too long, or sent an invalid head. */

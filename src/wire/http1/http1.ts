@@ -13,7 +13,7 @@ import {
 } from "./http1_text.ts";
 
 /** The maximum size of a head, including its empty line, unless a reader sets another. */
-export const mostHead = 64 * 1024;
+const mostHead = 64 * 1024;
 
 /** The limits of a head, in bytes. */
 interface HeadLimits {

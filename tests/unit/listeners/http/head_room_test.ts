@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
-import { HeadRoom, headRoom } from "../../../../src/listeners/http/head_room.ts";
+import { freeHead, HeadRoom, headRoom } from "../../../../src/listeners/http/head_room.ts";
 import { serveMixed } from "../../../../src/listeners/mod.ts";
-import { Http1Problem, mostHead } from "../../../../src/wire/mod.ts";
+import { Http1Problem } from "../../../../src/wire/mod.ts";
 import { settle } from "../../../support/fake_clock.ts";
 import { bytesOf, serveClient } from "../../../support/fake_dial.ts";
 
@@ -9,16 +9,16 @@ Deno.test("HeadRoom.share() takes what is over 64 KiB, refuses more than the roo
   const room = new HeadRoom(1000);
   const incomplete = () => undefined;
   const one = room.share(incomplete, { limit: 0, status: 503 });
-  one.decode(new Uint8Array(mostHead));
+  one.decode(new Uint8Array(freeHead));
   assert.equal(room.used, 0);
-  one.decode(new Uint8Array(mostHead + 600));
-  one.decode(new Uint8Array(mostHead + 700));
+  one.decode(new Uint8Array(freeHead + 600));
+  one.decode(new Uint8Array(freeHead + 700));
   assert.equal(room.used, 700);
   {
     using two = room.share(incomplete, { limit: 0, status: 502 });
-    two.decode(new Uint8Array(mostHead + 300));
+    two.decode(new Uint8Array(freeHead + 300));
     assert.throws(
-      () => two.decode(new Uint8Array(mostHead + 301)),
+      () => two.decode(new Uint8Array(freeHead + 301)),
       (error) => error instanceof Http1Problem && error.status === 502,
     );
     assert.equal(room.used, 1000);
@@ -31,7 +31,7 @@ Deno.test("HeadRoom.share() takes what is over 64 KiB, refuses more than the roo
 Deno.test("HeadRoom.share() takes nothing for a complete head", () => {
   const room = new HeadRoom(10);
   using share = room.share((bytes) => ({ value: 1, used: bytes.length }), { limit: 0, status: 503 });
-  assert.equal(share.decode(new Uint8Array(mostHead * 2))?.value, 1);
+  assert.equal(share.decode(new Uint8Array(freeHead * 2))?.value, 1);
   assert.equal(room.used, 0);
 });
 
