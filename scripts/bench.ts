@@ -2,6 +2,7 @@ import settings from "../deno.json" with { type: "json" };
 import { benchInstance } from "./bench_instance.ts";
 import { benchFleet } from "./bench_fleet.ts";
 import type { BenchPlace } from "./bench_measure.ts";
+import { benchForward } from "./bench_forward.ts";
 import { benchProgram } from "./bench_program.ts";
 import { benchKonnectivity } from "./bench_konnectivity.ts";
 import { benchKubernetes } from "./bench_kubernetes.ts";
@@ -20,6 +21,7 @@ const parts: readonly { readonly name: string; readonly run: (place: BenchPlace)
   { name: "start", run: benchStart },
   { name: "instance", run: benchInstance },
   { name: "ssh", run: benchSsh },
+  { name: "forward", run: benchForward },
   { name: "fleet", run: benchFleet },
   { name: "kubernetes", run: benchKubernetes },
   { name: "konnectivity", run: benchKonnectivity },

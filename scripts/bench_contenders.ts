@@ -15,6 +15,11 @@ export interface Contender extends AsyncDisposable {
   readonly way?: readonly string[];
 }
 
+/** Makes the load generator connect to a forward instead of a proxy. */
+export function asForward(contender: Contender, address = contender.address): Contender {
+  return { ...contender, address, way: ["-target", address] };
+}
+
 /**
  * Starts postern: `POSTERN_BIN` if it is set, otherwise from source; with `isFromSource` always from source.
  */

@@ -1,7 +1,8 @@
 import { KubeCluster } from "../tests/support/kube_cluster.ts";
 import { pod, service } from "../tests/support/kube_objects.ts";
-import { type Contender, startOnPort, startPostern, startReady } from "./bench_contenders.ts";
+import { asForward, type Contender, startOnPort, startPostern, startReady } from "./bench_contenders.ts";
 import { findPeers } from "./find_peers.ts";
+import { freePort } from "../tests/support/peer_program.ts";
 
 /** A real cluster on loopback with one pod: the origin for the load generator. */
 export interface KubeBench extends AsyncDisposable {
@@ -13,6 +14,8 @@ export interface KubeBench extends AsyncDisposable {
    * server.
    */
   postern(): Promise<Contender>;
+  /** Starts postern like `postern`, with a forward to the pod. */
+  forward(): Promise<Contender>;
   /** Starts `kubectl port-forward` to the same pod. */
   kubectl(): Promise<Contender>;
 }
@@ -45,21 +48,26 @@ export async function startKubeBench(directory: string): Promise<KubeBench | und
   await cluster.untilReady("default", "origin");
   const kubeconfig = await cluster.writeKubeconfig();
   const kept = stack.move();
+  const start = (more = "") => {
+    const lab = `transports: { lab: { kubernetes: { kubeconfig: ${JSON.stringify(kubeconfig)} } } }\n`;
+    return startPostern(directory, `${lab}default: lab\n${more}`, { isFromSource: true });
+  };
   return {
     kubeconfig,
     api: cluster.address,
-    postern: async () => {
-      const lab = `transports: { lab: { kubernetes: { kubeconfig: ${JSON.stringify(kubeconfig)} } } }\n`;
-      return askingForOrigin(
-        await startPostern(directory, `${lab}default: lab\n`, { isFromSource: true }),
-      );
+    postern: async () => askingForOrigin(await start()),
+    forward: async () => {
+      const at = `127.0.0.1:${freePort()}`;
+      const listen = `listen: { forward: { "${at}": "origin.default.svc:${port}" } }\n`;
+      return asForward(await start(listen), at);
     },
     kubectl: async () => {
-      const contender = await startOnPort("kubectl", (local) => [
-        ...[kubectl.path, "--kubeconfig", kubeconfig, "port-forward", "pod/origin"],
-        `${local}:${port}`,
-      ], { HOME: directory });
-      return { ...contender, way: ["-target", contender.address] };
+      return asForward(
+        await startOnPort("kubectl", (local) => [
+          ...[kubectl.path, "--kubeconfig", kubeconfig, "port-forward", "pod/origin"],
+          `${local}:${port}`,
+        ], { HOME: directory }),
+      );
     },
     [Symbol.asyncDispose]: () => kept.disposeAsync(),
   };

@@ -1,6 +1,6 @@
 import { writeSshConfig } from "../tests/support/ssh_household.ts";
 import { type Sshd, SshLab, sshPeers } from "../tests/support/sshd.ts";
-import { type Contender, startOnPort, startPostern } from "./bench_contenders.ts";
+import { asForward, type Contender, startOnPort, startPostern } from "./bench_contenders.ts";
 import { findPeers } from "./find_peers.ts";
 
 /** Real ssh servers on loopback, and an ssh configuration for them. */
@@ -16,6 +16,8 @@ export interface SshBench extends AsyncDisposable {
   ): Promise<Contender>;
   /** Starts `ssh -D`. */
   dynamicForward(host: string): Promise<Contender>;
+  /** Starts `ssh -L` to a target. */
+  localForward(host: string, target: string): Promise<Contender>;
 }
 
 /** A host of the configuration; `lines` returns its lines for a running server. */
@@ -69,6 +71,12 @@ export async function startSshBench(
     },
     dynamicForward: (host) =>
       startOnPort("ssh -D", (port) => [ssh, "-F", config, "-N", "-D", `127.0.0.1:${port}`, host]),
+    localForward: async (host, target) =>
+      asForward(
+        await startOnPort("ssh -L", (port) => [
+          ...[ssh, "-F", config, "-N", "-L", `127.0.0.1:${port}:${target}`, host],
+        ]),
+      ),
     [Symbol.asyncDispose]: () => kept.disposeAsync(),
   };
 }

@@ -2,6 +2,7 @@ import { CatalogueStore } from "../src/catalogue/mod.ts";
 import { createWorld } from "../src/runtime/mod.ts";
 import { storedCatalogue } from "../tests/support/catalogue_program.ts";
 import { startPostern } from "./bench_contenders.ts";
+import { benchNc } from "./bench_nc.ts";
 import { type BenchPlace, told } from "./bench_measure.ts";
 import { type Demand, judge, type Sample, type Verdict } from "./bench_table.ts";
 
@@ -22,7 +23,7 @@ const many = names.map((name) => `  - { to: ${name}, via: direct }\n`).join("");
  * Measures the time from a command to its first answer, in turns, so that a busy moment affects all of them.
  */
 export async function benchStart(place: BenchPlace): Promise<Verdict[]> {
-  return [...await measureVersion(place), ...await measureContenders(place)];
+  return [...await measureVersion(place), ...await benchNc(place), ...await measureContenders(place)];
 }
 
 function roundsOf(isSmoke: boolean): number {

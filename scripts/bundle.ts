@@ -81,8 +81,27 @@ export async function bundleProgram(directory: string, { isFrozen = false } = {}
   }
   const names: string[] = [];
   for await (const { name } of Deno.readDir(directory)) names.push(name);
-  await replaceOnce(names.map((name) => `${directory}/${name}`), eagerRequire, lazyRequire);
+  const paths = names.map((name) => `${directory}/${name}`);
+  await replaceOnce(paths, eagerRequire, lazyRequire);
+  await hideImports(paths);
   return names.sort();
+}
+
+/**
+ * Hides the chunks of dynamic imports from Deno, which otherwise reads and analyzes all of them before it runs the
+ * first line: 10 ms at each start. A compiled program includes them by name.
+ */
+async function hideImports(paths: readonly string[]): Promise<void> {
+  let count = 0;
+  for (const path of paths) {
+    const text = await Deno.readTextFile(path);
+    const hidden = text.replace(/\bimport\(("\.\/[^"\n]+\.js")\)/g, (_, chunk: string) => {
+      count++;
+      return `import([${chunk}][0])`;
+    });
+    if (hidden !== text) await Deno.writeTextFile(path, hidden);
+  }
+  if (count === 0) throw new Error("Cannot patch the bundle: found no dynamic import");
 }
 
 /** Replaces a text that occurs exactly once in all files. */

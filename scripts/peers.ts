@@ -20,7 +20,7 @@ async function installPeers(names: readonly string[]): Promise<boolean> {
   await installDebian(await missingOf(asked.filter(([, peer]) => peer.debian)), reasons);
   // Always build: Go detects changes itself, and is fast without changes.
   await buildGo(asked.filter(([, peer]) => peer.go), reasons);
-  await installPython(await missingOf(asked.filter(([, peer]) => peer.python)), reasons);
+  await installPython(await withoutPackages(asked.filter(([, peer]) => peer.python)), reasons);
   await installNpm(await missingOf(asked.filter(([, peer]) => peer.npm)), reasons);
   await installMaven(await missingOf(asked.filter(([, peer]) => peer.maven)), reasons);
   return await report(asked, reasons);
@@ -30,6 +30,20 @@ async function missingOf(wanted: readonly Wanted[]): Promise<Wanted[]> {
   const missing: Wanted[] = [];
   for (const [name, peer] of wanted) if ("missing" in await findPeer(peer)) missing.push([name, peer]);
   return missing;
+}
+
+/** Returns the Python peers that are missing or have other packages. */
+async function withoutPackages(wanted: readonly Wanted[]): Promise<Wanted[]> {
+  const installed = await Deno.readTextFile(packagesFile()).catch((error) => {
+    if (error instanceof Deno.errors.NotFound) return "";
+    throw error;
+  });
+  return wanted.filter(([, { python = [] }]) => python.join("\n") !== installed);
+}
+
+/** The list of the packages in the virtual environment, written when all are installed. */
+function packagesFile(): string {
+  return `${peersDirectory()}/python/packages.txt`;
 }
 
 async function installDebian(wanted: readonly Wanted[], reasons: Map<PeerName, string>): Promise<void> {
@@ -44,6 +58,7 @@ async function installDebian(wanted: readonly Wanted[], reasons: Map<PeerName, s
     for (const [name] of wanted) reasons.set(name, refusal ?? "");
     return;
   }
+  for (const [, { before }] of wanted) if (before) await writeBefore(before);
   const packages = wanted.flatMap(([, peer]) => peer.debian ?? []);
   const install = [apt, "install", "--yes", "--no-install-recommends"];
   const quiet = { DEBIAN_FRONTEND: "noninteractive" };
@@ -54,6 +69,11 @@ async function installDebian(wanted: readonly Wanted[], reasons: Map<PeerName, s
     const failure = await run([...install, ...[peer.debian ?? []].flat()], { env: quiet });
     if (failure !== undefined) reasons.set(name, failure);
   }
+}
+
+async function writeBefore({ path, text }: NonNullable<Peer["before"]>): Promise<void> {
+  await Deno.mkdir(path.slice(0, path.lastIndexOf("/")), { recursive: true });
+  await Deno.writeTextFile(path, text);
 }
 
 async function buildGo(wanted: readonly Wanted[], reasons: Map<PeerName, string>): Promise<void> {
@@ -93,6 +113,7 @@ async function makePython(packages: readonly string[]): Promise<string | undefin
   const failure = await run([python, "-m", "venv", "--clear", directory]) ??
     await run([`${directory}/bin/python3`, "-m", "pip", "install", "--quiet", ...packages]);
   if (failure !== undefined) await Deno.remove(directory, { recursive: true });
+  else await Deno.writeTextFile(packagesFile(), packages.join("\n"));
   return failure;
 }
 

@@ -1,20 +1,17 @@
 import type { CommandLine } from "../permissions/mod.ts";
 import type { World } from "../world/mod.ts";
-import { kubectl, oc, shell } from "./clusters/cluster_programs.ts";
-import clusters from "./clusters/clusters.ts";
 import type { CommandContext } from "./line/command.ts";
-import { type CommandGroup, runCommandLine } from "./line/command_line.ts";
-import execCredential from "./clusters/exec_credential.ts";
-
-/** Commands that run many times a day: they start without loading the others. */
-const quickCommands: CommandGroup = {
-  title: "Clusters",
-  commands: [clusters, shell.alone, kubectl.alone, oc.alone, execCredential],
-};
 
 /** Runs one command line and returns the exit code. */
 export async function run(line: CommandLine, world: World, context: CommandContext): Promise<number> {
-  const isQuick = quickCommands.commands.some(({ name }) => name === line.name);
-  const groups = isQuick ? [quickCommands] : (await import("./line/all_commands.ts")).commandGroups;
-  return await runCommandLine(line, world, { ...context, groups });
+  const { runLine } = await import("./line/run_line.ts");
+  return await runLine(line, world, context);
+}
+
+/** `postern nc` through a running instance: without the parser, and without the modules for a run without one. */
+export type PlainNc = (line: CommandLine, world: World) => Promise<number | undefined>;
+
+/** Loads `postern nc` through a running instance. Its answer is undefined if `run` has to run the line. */
+export async function loadNc(): Promise<PlainNc> {
+  return (await import("./instance/plain_nc.ts")).runPlainNc;
 }

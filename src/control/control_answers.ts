@@ -89,13 +89,20 @@ const status = open({
   pid: count,
   startedAt: words,
   state: words,
-  listeners: list(open({ kind: words, address: words, auth: flag() })),
+  listeners: list(
+    open({ kind: words, address: words, auth: flag(), target: optional(words), name: optional(words) }),
+  ),
   transports: list(transport),
   config: open({ path: optional(words), loadedAt: words, problem: optional(words) }),
   catalogues: optional(
     list(open({ name: words, fetchedAt: optional(words), clusters: count, problem: optional(words) })),
   ),
-  dns: optional(open({ addresses: list(open({ host: words, port: port() })), domains: list(words) })),
+  dns: optional(open({
+    addresses: list(open({ host: words, port: port() })),
+    domains: list(words),
+    loopback: optional(open({ range: words, names: count, listeners: count })),
+  })),
+  udp: optional(open({ associations: count, refused: count, lastRefusal: optional(words) })),
   ...counts,
 });
 
@@ -111,6 +118,7 @@ const connectionFields = {
   up: count,
   down: count,
   user: optional(words),
+  forward: optional(words),
 };
 const connection = open(connectionFields);
 const endedConnection = open({
@@ -151,6 +159,8 @@ const errorInfo = open({
   hint: optional(words),
 });
 
+const boundForward = open({ address: words, target: words, name: optional(words) });
+
 const explanation = open({
   target: words,
   transport: words,
@@ -163,6 +173,8 @@ const explanation = open({
     hint: optional(words),
   })),
   losers: list(open({ rule: words, source: words, transport: words, why: words })),
+  forward: optional(boundForward),
+  loopback: optional(words),
   held: optional(errorInfo),
   dial: optional(open({
     ms: amount,
@@ -180,6 +192,13 @@ const environment = open({
   needsAuth: flag(),
 });
 
+const forward = open({
+  kind: text({ max: 20 }),
+  id: optional(count),
+  forwards: optional(list(boundForward, { max: 10_000 })),
+  error: optional(errorInfo),
+});
+
 /** The schema of each answer, by request. */
 export const answers = {
   hello,
@@ -190,9 +209,33 @@ export const answers = {
   reload: open({ changed: flag(), changes: list(words), warnings: list(words) }),
   stop: open({ drain: optional(amount) }),
   closed: open({}),
+  // The lines end up in a file of the system, so names and addresses are exact.
+  hosts: open({
+    range: words,
+    hosts: list(
+      open({
+        address: text({ max: 15, pattern: /^127(?:\.[0-9]{1,3}){3}$/, describe: "a loopback address" }),
+        name: text({ max: 253, pattern: /^[a-z0-9][a-z0-9._-]*$/, describe: "a host name" }),
+        ports: list(port()),
+      }),
+      { max: 10_000 },
+    ),
+    problems: list(open({ name: words, reason: words })),
+  }),
   explanation,
+  forward,
   page: open({ url }),
   environment,
+  end: errorInfo,
+  sshHosts: open({
+    routed: list(open({
+      // They become lines of a file that ssh obeys.
+      patterns: list(text({ max: 300, pattern: /^!?[A-Za-z0-9_.:*-]+$/, describe: "an ssh pattern" })),
+      transport: words,
+      because: words,
+    })),
+    left: list(open({ rule: words, why: words })),
+  }),
 };
 
 /** Reads an answer of the instance `id`; throws `protocol` if the answer is invalid. */

@@ -4,6 +4,16 @@ import type { LogLevel, TransportStatus } from "../core/mod.ts";
 // The reports of a running instance on its pages and to the command line. All values are plain JSON: times are
 // ISO 8601, durations milliseconds, sizes bytes.
 
+/** The ssh patterns of the targets that an instance sends through a transport, and the rules without one. */
+export interface SshHosts {
+  readonly routed: readonly {
+    readonly patterns: readonly string[];
+    readonly transport: string;
+    readonly because: string;
+  }[];
+  readonly left: readonly { readonly rule: string; readonly why: string }[];
+}
+
 /** The answer of `/healthz` and `/readyz`. */
 export type InstancePhase = "starting" | "ready" | "draining";
 
@@ -29,6 +39,8 @@ export interface Status {
   readonly catalogues?: readonly CatalogueState[];
   /** Absent if the instance does not answer DNS. */
   readonly dns?: DnsInfo;
+  /** Absent if the instance relays no UDP. */
+  readonly udp?: UdpInfo;
   readonly connections: { readonly open: number; readonly total: number; readonly failed: number };
   readonly bytes: { readonly up: number; readonly down: number };
   readonly memory: { readonly resident: number };
@@ -41,14 +53,50 @@ export interface DnsInfo {
   readonly domains: readonly string[];
   /** The number of names with an address in the fake range. */
   readonly fakeAddresses?: number;
+  /** The listeners on loopback addresses of names. Any local user can connect to them. */
+  readonly loopback?: { readonly range: string; readonly names: number; readonly listeners: number };
+}
+
+/** The names of a hosts file with their loopback addresses. */
+export interface HostsInfo {
+  /** `127.64.0.0/12`. */
+  readonly range: string;
+  readonly hosts: readonly {
+    readonly address: string;
+    readonly name: string;
+    /** The ports on which the instance listens. */
+    readonly ports: readonly number[];
+  }[];
+  readonly problems: readonly LeftOutHost[];
+}
+
+/** A name without a loopback address, or a transport whose names cannot be listed. */
+interface LeftOutHost {
+  readonly name: string;
+  readonly reason: string;
+}
+
+/** The UDP relays of an instance. */
+export interface UdpInfo {
+  /** The number of clients. */
+  readonly associations: number;
+  /** How many datagrams had a route that carries no UDP, or were not allowed. */
+  readonly refused: number;
+  readonly lastRefusal?: string;
 }
 
 export interface ListenerState {
-  /** `mixed`, `socks`, `http`, `unix`, `dns`, `admin`. */
+  /** `mixed`, `socks`, `http`, `unix`, `forward`, `dns`, `admin`. */
   readonly kind: string;
   readonly address: string;
   /** Whether it requires a user and a password. */
   readonly auth: boolean;
+  /** Where a forward connects to. */
+  readonly target?: string;
+  /** The name of a forward, if it has one. */
+  readonly name?: string;
+  /** Present if the forward ends with the command that asked for it. */
+  readonly ofCommand?: true;
 }
 
 /** A transport under its name in the configuration, with the fields of its type. */
@@ -100,6 +148,8 @@ export interface ConnectionInfo {
   readonly up: number;
   readonly down: number;
   readonly user?: string;
+  /** The name of the forward, if it has one. */
+  readonly forward?: string;
   /** Present while the target is not connected yet. */
   readonly isDialling?: true;
 }
@@ -170,6 +220,28 @@ export interface WatchedStep {
  */
 export type WatchUpdate = WatchedWhole | WatchedStep;
 
+/** The forwards that a command asks an instance for, as entries of `listen.forward`. */
+export interface ForwardRequest {
+  readonly forwards: readonly { readonly listen: string; readonly target: string }[];
+  readonly allowOpen: boolean;
+}
+
+/**
+ * An update about the forwards of a command: first the bound addresses or a failure, then a sign of life each
+ * second, and the end when the instance stops.
+ */
+export type ForwardUpdate =
+  | { readonly kind: "bound"; readonly id: number; readonly forwards: readonly BoundForward[] }
+  | { readonly kind: "failed"; readonly error: ErrorInfo }
+  | { readonly kind: "alive" }
+  | { readonly kind: "stopped" };
+
+export interface BoundForward {
+  readonly address: string;
+  readonly target: string;
+  readonly name?: string;
+}
+
 /** The result of a reload. A failed reload throws `config` with all problems and changes nothing. */
 export interface ReloadReport {
   /** Whether the reload changed anything. */
@@ -187,6 +259,10 @@ export interface ExplanationInfo {
   /** The transport that reaches the target, followed by the transports below it. */
   readonly hops: readonly HopInfo[];
   readonly losers: readonly LoserInfo[];
+  /** The forward that listens on the address of the target. */
+  readonly forward?: BoundForward;
+  /** The loopback address on which the instance listens for the target now: `127.64.0.1:5432`. */
+  readonly loopback?: string;
   /** Why postern refuses the target: a cluster owns it, or may own it, and does not have it. */
   readonly held?: ErrorInfo;
   /** Present if the route was tried. */

@@ -11,6 +11,11 @@ export interface Clock {
    * comes first.
    */
   after(ms: number, task: () => void): Disposable;
+  /**
+   * A signal that aborts after `ms`, for a command that must start fast: the first `after` of a process takes
+   * milliseconds. It cannot be disposed, and does not keep the process alive.
+   */
+  signalAfter(ms: number): AbortSignal;
   /** Resolves after all I/O that is ready now was handled, so that its results fit into one write. */
   turn(): Promise<void>;
 }

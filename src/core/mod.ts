@@ -3,6 +3,7 @@ export { decodeBase64, encodeBase64, pemBlock } from "./base64.ts";
 export { type Bytes, isSameBytes, joinBytes } from "./bytes.ts";
 export { type Clock, Deadlines, leastStall, limitTime, pause, within } from "./clock.ts";
 export type {
+  ClientNames,
   ClusterStatus,
   Conn,
   Dial,
@@ -15,6 +16,7 @@ export type {
   TransportNote,
   TransportStatus,
 } from "./streams/conn.ts";
+export type { DatagramPath } from "./streams/datagram_path.ts";
 export { asError, duplex, DuplexConn, type DuplexConnOptions } from "./streams/duplex.ts";
 export type { FarName, FarNames, FarService } from "./far/far_names.ts";
 export { cut, isOwnable, networkIn } from "./far/far_network.ts";

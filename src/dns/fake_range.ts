@@ -1,4 +1,4 @@
-import type { Schema } from "../config/mod.ts";
+import { refine, type Schema } from "../config/mod.ts";
 import { formatIp, parseIp, parseIPv4, unmapped } from "../words/mod.ts";
 
 /** A range of unused IPv4 addresses that stand for names. */
@@ -10,6 +10,12 @@ export interface FakeRange {
   /** The number of addresses. */
   readonly size: number;
 }
+
+/**
+ * The range for lookups of SOCKS clients without `dns.fakeRange`. The block 240.0.0.0/4 is reserved (RFC 1112),
+ * so a client that connects to such an address without postern reaches nothing.
+ */
+export const lookupRange: FakeRange = { text: "253.198.0.0/15", first: 0xfd_c6_00_00, size: 2 ** 17 };
 
 /** Parses a range; undefined if the text is invalid. */
 export function parseFakeRange(text: string): FakeRange | undefined {
@@ -39,8 +45,35 @@ export function addressAt({ first }: FakeRange, place: number): string {
   return formatIp(bytesOf(first + place));
 }
 
+/** Whether two ranges share an address. */
+export function overlap(one: FakeRange, other: FakeRange): boolean {
+  return one.first < other.first + other.size && other.first < one.first + one.size;
+}
+
 export function fakeRange(): Schema<FakeRange> {
-  const expects = "an unused IPv4 network from /8 to /28, such as 198.18.0.0/15";
+  return range("an unused IPv4 network from /8 to /28, such as 198.18.0.0/15");
+}
+
+/** A range of loopback addresses that this machine does not use itself. */
+export function loopbackRange(): Schema<FakeRange> {
+  return refine(range("an IPv4 network from /9 to /28 in 127.0.0.0/8, such as 127.64.0.0/12"), (written) => {
+    if (!overlap(loopback, written) || written.size >= loopback.size) {
+      return `must be in 127.0.0.0/8, such as 127.64.0.0/12: current value is "${written.text}"`;
+    }
+    // 127.0.0.1 is localhost, 127.0.0.53 systemd-resolved, 127.0.1.1 this machine's name on Debian.
+    if (overlap(usual, written)) {
+      return `must not contain addresses of ${usual.text}, such as 127.0.0.1 and 127.0.0.53: ` +
+        `current value is "${written.text}"; use, for example, 127.64.0.0/12`;
+    }
+    return undefined;
+  });
+}
+
+const loopback: FakeRange = { text: "127.0.0.0/8", first: 0x7f000000, size: 2 ** 24 };
+/** The loopback addresses that systems use themselves. */
+const usual: FakeRange = { text: "127.0.0.0/16", first: 0x7f000000, size: 2 ** 16 };
+
+function range(expects: string): Schema<FakeRange> {
   return {
     expects,
     shapes: ["text"],

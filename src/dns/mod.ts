@@ -2,7 +2,7 @@ export { type DnsDeps, serveDnsDatagrams, serveDnsStream } from "./dns.ts";
 export { answerTtl, type DnsAnswer, type DnsAnswers, type DnsAsked } from "./dns_answers.ts";
 export type { DnsReply } from "./dns_reply.ts";
 export { dnsSection } from "./dns_settings.ts";
-export { addressAt, type FakeRange, placeIn } from "./fake_range.ts";
+export { addressAt, type FakeRange, lookupRange, placeIn } from "./fake_range.ts";
 export {
   decodeDnsMessage,
   dnsClasses,

@@ -1,6 +1,6 @@
-import { asPosternError, describe, isPosternError } from "../words/mod.ts";
+import { asPosternError, describe, formatEndpoint, isPosternError } from "../words/mod.ts";
 import type { World } from "../world/mod.ts";
-import { listenerKinds } from "../listeners/mod.ts";
+import { listenerKinds, type ListenerSettings } from "../listeners/mod.ts";
 import type { Status } from "../control/mod.ts";
 import { type ConfigReport, type ConfigSource, listenOf, readConfig, Transports } from "../plan/mod.ts";
 import { clusterFindings } from "./doctor_clusters.ts";
@@ -9,7 +9,6 @@ import { systemProxyFindings } from "./doctor_system_proxy.ts";
 import { proxyFindings, proxyPathFindings } from "./doctor_proxy.ts";
 import { sshFindings } from "./doctor_ssh.ts";
 import { connectInstance, withOwner } from "../instances/mod.ts";
-import { addressText } from "../instance/mod.ts";
 
 /** The result of one check, with a hint for a problem. */
 export interface Finding {
@@ -172,9 +171,13 @@ async function* portFindings(
   const listen = listenOf(loaded.settings);
   const own = isStatus(status) ? status.listeners.map(({ address }) => address) : [];
   yield* dnsPortFindings(world, listen, own);
-  for (const { address } of listenerKinds.flatMap((kind) => listen[kind] ?? [])) {
+  for (
+    const { address } of [...listenerKinds, "forward" as const].flatMap<ListenerSettings>((kind) =>
+      listen[kind] ?? []
+    )
+  ) {
     for (const { endpoint, mayBeMissing } of address.sockets) {
-      const text = addressText(endpoint);
+      const text = formatEndpoint(endpoint);
       const name = `address ${text}`;
       if (own.includes(text)) {
         yield { name, state: "ok", detail: "used by the running instance" };

@@ -20,13 +20,7 @@ export interface DirectDialerParts {
 /** Connects from this machine: to an address at once, to a name by resolving it and racing its addresses. */
 export function directDialer({ network, clock }: DirectDialerParts): Dialer {
   const dialName: Dialer = async ({ host: name, port }, { signal, onStep }) => {
-    if (!isName(name)) {
-      throw new PosternError(
-        "name_not_found",
-        `Cannot find ${JSON.stringify(name)}: not a host name`,
-      );
-    }
-    const addresses = await network.lookup(name, { signal });
+    const addresses = await lookedUp(name, { network, signal });
     onStep?.(`found ${name}: ${addresses.join(", ")}`);
     const connect = (host: string, options: { signal: AbortSignal }) =>
       network.connect({ host, port }, options);
@@ -35,9 +29,7 @@ export function directDialer({ network, clock }: DirectDialerParts): Dialer {
   // Not async: for an address, the network's promise must be the only cost.
   return (target, options) => {
     const { host, port } = target;
-    if (port < 1 || port > 65535) {
-      return Promise.reject(unreachable(target, `port ${port} is not from 1 to 65535`));
-    }
+    if (!isPort(port)) return Promise.reject(noPort(target));
     if (!host.includes(":")) {
       return parseIPv4(host) ? network.connect(target, options) : dialName(target, options);
     }
@@ -46,6 +38,37 @@ export function directDialer({ network, clock }: DirectDialerParts): Dialer {
       ? Promise.reject(address)
       : network.connect({ host: address, port }, options);
   };
+}
+
+/** The addresses of a target, as the dialer would use them, in the resolver's order. */
+export async function directAddresses(
+  target: Target,
+  { network, signal }: { readonly network: Pick<Network, "lookup">; readonly signal: AbortSignal },
+): Promise<readonly string[]> {
+  const { host, port } = target;
+  if (!isPort(port)) throw noPort(target);
+  if (host.includes(":")) {
+    const address = dialableIPv6(target);
+    if (address instanceof PosternError) throw address;
+    return [address];
+  }
+  return parseIPv4(host) ? [host] : interleaved(await lookedUp(host, { network, signal }));
+}
+
+async function lookedUp(
+  name: string,
+  { network, signal }: { readonly network: Pick<Network, "lookup">; readonly signal: AbortSignal },
+): Promise<readonly string[]> {
+  if (isName(name)) return await network.lookup(name, { signal });
+  throw new PosternError("name_not_found", `Cannot find ${JSON.stringify(name)}: not a host name`);
+}
+
+function isPort(port: number): boolean {
+  return port >= 1 && port <= 65535;
+}
+
+function noPort(target: Target): PosternError {
+  return unreachable(target, `port ${target.port} is not from 1 to 65535`);
 }
 
 function dialableIPv6(target: Target): string | PosternError {

@@ -10,7 +10,7 @@ export interface FinalHeadOptions {
   /** The error code for a connection closed before the head (default: `unreachable`). */
   readonly closed?: "protocol" | "unreachable" | undefined;
   /** Creates the decoder of one head (default: `decodeResponseHead`). */
-  readonly decoder?: () => Disposable & { readonly decode: Decode<ResponseHead> };
+  readonly decoder?: () => Disposable & { readonly decode: Decode<ResponseHead>; readonly limit: number };
 }
 
 /**
@@ -24,7 +24,7 @@ export async function readFinalHead(
   const interim = new InterimCount();
   while (true) {
     using own = decoder?.();
-    const read = await messages.read(sizedHead(own?.decode ?? decodeResponseHead));
+    const read = await messages.read(sizedHead(own?.decode ?? decodeResponseHead), own ?? {});
     if (!read) throw noAnswer(from, closed);
     const { head, size } = read;
     if (head.status >= 200 || head.status === 101) return head;

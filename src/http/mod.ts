@@ -1,10 +1,11 @@
 export { abortable, orDrop } from "./abortable.ts";
 export { dialCode } from "./dial_words.ts";
 export { dialerThroughProxy } from "./dialer_through_proxy.ts";
+export { DirectDatagrams, type DirectDatagramsParts } from "./direct_datagrams.ts";
 export { directDialer, type DirectDialerParts } from "./direct_dialer.ts";
 export { readFinalHead } from "./final_head.ts";
 export { type Connect, firstConnected, type FirstConnectedOptions, interleaved } from "./happy_eyeballs.ts";
-export { copyBody, readBody } from "./http_body.ts";
+export { copyBody, HttpBody, readBody } from "./http_body.ts";
 export { type HttpAnswer, HttpClient, type HttpClientParts, type HttpProxy, placeOf } from "./http_client.ts";
 export { httpConnect } from "./http_connect.ts";
 export { HttpConnection } from "./http_connection.ts";

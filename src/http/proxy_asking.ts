@@ -10,7 +10,10 @@ export interface Asking {
 }
 
 /** The error for a proxy that rejects the user and password, or requires them; `said` is its response. */
-export function proxySignInFailure({ proxy, credentials }: Asking, said?: string): PosternError {
+export function proxySignInFailure(
+  { proxy, credentials }: Omit<Asking, "target">,
+  said?: string,
+): PosternError {
   const what = `Cannot sign in at ${proxy}`;
   const answer = said === undefined ? "" : ` (${said})`;
   return credentials

@@ -21,7 +21,34 @@ export async function socks5Connect(
   conn: Conn,
   asking: Asking,
 ): Promise<Conn | PosternError> {
-  const { target, proxy, credentials } = asking;
+  const { target, proxy } = asking;
+  const messages = await signedIn(conn, asking);
+  await conn.write(encodeSocks5Request({ command: socks5Commands.connect, target }));
+  const { code } = await answer(messages, decodeOutcome, proxy);
+  if (code !== 0) return refusal(code, target, proxy);
+  return messages.goOn();
+}
+
+/** Requests a relay for datagrams; returns its address and the connection that keeps it open. */
+export async function socks5Associate(
+  conn: Conn,
+  asking: Omit<Asking, "target">,
+): Promise<{ readonly bound: Target; readonly conn: Conn }> {
+  const { proxy } = asking;
+  const messages = await signedIn(conn, asking);
+  // The proxy may see another address than we do, so it learns ours from the first datagram.
+  const target = { host: "0.0.0.0", port: 0 };
+  await conn.write(encodeSocks5Request({ command: socks5Commands.associate, target }));
+  const { code, bound = target } = await answer(messages, decodeOutcome, proxy);
+  if (code === 0) return { bound, conn: messages.goOn() };
+  const { code: kind = "protocol", says = `unknown reply ${code}` } = refusedRelay[code] ?? meanings[code] ??
+    {};
+  throw new PosternError(kind, `Cannot relay UDP through ${proxy}`, { reason: says });
+}
+
+/** Agrees with the proxy on a method, and signs in. */
+async function signedIn(conn: Conn, asking: Omit<Asking, "target">): Promise<Messages> {
+  const { proxy, credentials } = asking;
   const messages = new Messages(conn, { limit: 1024, initial: 128 });
   const offered = credentials ? [socks5Methods.none, socks5Methods.password] : [socks5Methods.none];
   await conn.write(encodeSocks5Greeting({ methods: offered }));
@@ -37,18 +64,14 @@ export async function socks5Connect(
       })
       : proxySignInFailure(asking);
   }
-  await conn.write(encodeSocks5Request({ command: socks5Commands.connect, target }));
-  const code = await answer(messages, decodeOutcome, proxy);
-  if (code !== 0) return refusal(code, target, proxy);
-  return messages.goOn();
+  return messages;
 }
 
 /** Decides an error reply by its second byte; many servers send invalid data after it. */
-const decodeOutcome: Decode<number> = (bytes) => {
+const decodeOutcome: Decode<{ readonly code: number; readonly bound?: Target }> = (bytes) => {
   const [version, code] = bytes;
-  if (version === 5 && code !== undefined && code !== 0) return { value: code, used: bytes.length };
-  const reply = decodeSocks5Reply(bytes);
-  return reply && { value: reply.value.code, used: reply.used };
+  if (version === 5 && code !== undefined && code !== 0) return { value: { code }, used: bytes.length };
+  return decodeSocks5Reply(bytes);
 };
 
 async function answer<T>(messages: Messages, decode: Decode<T>, proxy: string): Promise<T> {
@@ -73,6 +96,12 @@ const meanings: Readonly<Record<number, Meaning>> = {
   6: { code: "timeout", says: "timeout" },
   7: { code: "protocol", says: "it does not support CONNECT", detail: "command" },
   8: { code: "protocol", says: "it does not support this address type", detail: "address_type" },
+};
+
+/** The meaning of replies to UDP ASSOCIATE that differ. */
+const refusedRelay: Readonly<Record<number, Meaning>> = {
+  2: { code: "not_allowed", says: "its rules do not allow UDP" },
+  7: { code: "not_allowed", says: "it does not support UDP ASSOCIATE" },
 };
 
 function refusal(reply: number, target: Target, proxy: string): PosternError {

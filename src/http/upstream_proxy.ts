@@ -1,11 +1,12 @@
-import type { Conn, DialOptions, Transport, TransportStatus } from "../core/mod.ts";
+import type { Conn, DatagramPath, DialOptions, Transport, TransportStatus } from "../core/mod.ts";
 import { describe, formatTarget, pathFailure, PosternError, type Target } from "../words/mod.ts";
 import { type Dialer, type Files, FreshText, type Network } from "../world/mod.ts";
 import { orDrop } from "./abortable.ts";
 import { httpConnect } from "./http_connect.ts";
 import type { Asking } from "./proxy_asking.ts";
 import type { ProxySettings } from "./proxy_url.ts";
-import { socks5Connect } from "./socks5_connect.ts";
+import { socks5Associate, socks5Connect } from "./socks5_connect.ts";
+import { relayOf, Socks5Datagrams } from "./socks5_datagrams.ts";
 
 export interface UpstreamProxyDeps {
   /** The proxy's name for messages. */
@@ -13,6 +14,8 @@ export interface UpstreamProxyDeps {
   readonly network: Pick<Network, "secure">;
   readonly dialer: Dialer;
   readonly files: Files;
+  /** Binds sockets for the datagrams through a SOCKS5 proxy; absent if datagrams cannot reach the proxy. */
+  readonly udp?: Pick<Network, "datagrams"> | undefined;
   /** PEM certificates to trust for the proxy, if they are not in a file. */
   readonly caText?: string | undefined;
 }
@@ -20,6 +23,7 @@ export interface UpstreamProxyDeps {
 /** Dials through an upstream proxy: HTTP CONNECT with or without TLS, or SOCKS5. */
 export class UpstreamProxy implements Transport {
   readonly name: string;
+  readonly datagrams: Transport["datagrams"];
   readonly #settings: ProxySettings;
   readonly #deps: UpstreamProxyDeps;
   /** The proxy's name for messages. */
@@ -33,24 +37,43 @@ export class UpstreamProxy implements Transport {
     this.name = deps.name;
     this.#settings = settings;
     this.#deps = deps;
+    if (settings.scheme === "socks5" && deps.udp) {
+      const { udp } = deps;
+      this.datagrams = (options) => this.#counted(options, () => this.#associated(udp, options));
+    }
     this.#label = `the proxy "${deps.name}" (${formatTarget({ host, port })})`;
     this.#passwordFile = passwordFile === undefined ? undefined : new FreshText(passwordFile, deps.files);
     this.#ca = ca === undefined ? undefined : new FreshText(ca, deps.files);
   }
 
-  async dial(target: Target, { signal, onStep }: DialOptions): Promise<Conn> {
-    let answer: Conn | PosternError;
+  async dial(target: Target, options: DialOptions): Promise<Conn> {
+    const answer = await this.#counted(options, () => this.#answer(target, options));
+    // An error about one target is not a failure of the proxy.
+    if (answer instanceof PosternError) throw answer;
+    return answer;
+  }
+
+  /** Updates the state of the proxy. */
+  async #counted<T>({ signal }: DialOptions, work: () => Promise<T>): Promise<T> {
     try {
-      answer = await this.#answer(target, { signal, onStep });
+      const result = await work();
+      this.#state = { state: "ready" };
+      return result;
     } catch (error) {
       if (signal.aborted) throw signal.reason;
       this.#state = { state: "failing", lastError: describe(error) };
       throw error;
     }
-    // An error about one target is not a failure of the proxy.
-    this.#state = { state: "ready" };
-    if (answer instanceof PosternError) throw answer;
-    return answer;
+  }
+
+  async #associated(network: Pick<Network, "datagrams">, options: DialOptions): Promise<DatagramPath> {
+    const asking = { proxy: this.#label, credentials: await this.#credentials() };
+    const reached = await this.#reach(options);
+    return await orDrop(reached, options.signal, async () => {
+      const { bound, conn } = await this.#asked(() => socks5Associate(reached, asking));
+      const relay = relayOf(bound, reached, this.#label);
+      return await Socks5Datagrams.start(conn, { network, relay, label: this.#label });
+    });
   }
 
   /** Its host and port. */
@@ -69,7 +92,8 @@ export class UpstreamProxy implements Transport {
     const conn = await orDrop(reached, signal, () => this.#secured(reached, signal));
     return await orDrop(conn, signal, async () => {
       onStep?.(`reached ${this.#label}`);
-      const answer = await this.#asked(conn, asking);
+      const connect = this.#settings.scheme === "socks5" ? socks5Connect : httpConnect;
+      const answer = await this.#asked(() => connect(conn, asking));
       if (answer instanceof PosternError) conn.abort(answer);
       return answer;
     });
@@ -109,9 +133,9 @@ export class UpstreamProxy implements Transport {
     }
   }
 
-  async #asked(conn: Conn, asking: Asking): Promise<Conn | PosternError> {
+  async #asked<T>(ask: () => Promise<T>): Promise<T> {
     try {
-      return await (this.#settings.scheme === "socks5" ? socks5Connect : httpConnect)(conn, asking);
+      return await ask();
     } catch (error) {
       if (!(error instanceof PosternError)) throw error;
       if (error.code !== "auth") throw this.#broken(error);

@@ -1,8 +1,8 @@
 import { describe, type Endpoint, formatTarget, PosternError, type Target } from "../words/mod.ts";
-import { type Dialed, type DialRequest, type Log, type Metric, Tasks } from "../core/mod.ts";
+import { type Clock, type Dialed, type DialRequest, type Log, type Metric, Tasks } from "../core/mod.ts";
 import type { Listening, World } from "../world/mod.ts";
-import type { ExplanationInfo, InstancePhase, ReloadReport, Status } from "../control/mod.ts";
-import type { Pages } from "../listeners/mod.ts";
+import type { ExplanationInfo, HostsInfo, InstancePhase, ReloadReport, Status } from "../control/mod.ts";
+import type { ForwardSettings, Pages } from "../listeners/mod.ts";
 import type { DnsDelegation } from "../resolver/mod.ts";
 import {
   addedTransports,
@@ -19,14 +19,18 @@ import { RetiredTransports } from "./care/retired_transports.ts";
 import { demandUsable, TransportCare } from "./care/transport_care.ts";
 import { ConnectionTable } from "./dials/connection_table.ts";
 import { Dials } from "./dials/dials.ts";
+import { ListenerNames } from "./dns/client_names.ts";
 import { DnsHelper } from "./dns/dns_helper.ts";
 import { explainMeant } from "./dns/meaning.ts";
 import { type EnvironmentListener, reachableAt } from "./environment/proxy_environment.ts";
 import { InstanceMetrics } from "./instance_metrics.ts";
 import { statusOf } from "./instance_status.ts";
 import { leaving, Lifecycle } from "./lifecycle.ts";
+import { withForward } from "./listening/forward_at.ts";
+import type { LentForwards } from "./listening/lent_forwards.ts";
 import { dnsChanges, listenerChanges } from "./listening/listener_changes.ts";
 import { ListenerSet } from "./listening/listener_set.ts";
+import { UdpRelays } from "./udp/udp_relays.ts";
 import { InstanceWatch } from "./watching/instance_watch.ts";
 import { LogTail } from "./watching/log_tail.ts";
 
@@ -63,6 +67,7 @@ export class Instance implements AsyncDisposable {
   readonly #options: InstanceOptions;
   readonly #listeners: ListenerSet;
   readonly #dials: Dials;
+  readonly #udp: UdpRelays;
   readonly #lifecycle = new Lifecycle();
   /** Why the last reload failed. */
   #problem: string | undefined;
@@ -93,8 +98,24 @@ export class Instance implements AsyncDisposable {
       asks: options.asks ?? "terminal",
       endpoints: () => this.endpoints,
     });
-    this.#dns = new DnsHelper({ world, log, id: options.id, plan: () => this.plan });
-    this.#dials = new Dials({ clock, connections, dns: this.#dns, transports: this.transports });
+    this.#dns = new DnsHelper({
+      world,
+      log,
+      id: options.id,
+      plan: () => this.plan,
+      dial: (request, options) => this.#dials.dial(request, options),
+      listeners: () => this.#listeners.bound.map(({ endpoint }) => endpoint),
+    });
+    this.#dials = new Dials({ world, clock, connections, dns: this.#dns, transports: this.transports });
+    this.#udp = new UdpRelays({
+      clock,
+      log,
+      connections,
+      dials: this.#dials,
+      dns: this.#dns,
+      transports: this.transports,
+    });
+    const names = { clock, network: world.network, dns: this.#dns, transports: this.transports };
     this.#listeners = new ListenerSet({
       network: world.network,
       files: world.files,
@@ -103,9 +124,15 @@ export class Instance implements AsyncDisposable {
       log,
       pages: options.pages(this),
       dialOf: (listener) => this.#dials.dialOf(listener),
+      namesOf: (listener) => new ListenerNames(listener, names),
+      datagramsOf: (listener) => this.#udp.relayOf(listener),
       generation: () => this.plan.generation,
       usersOf: (listener, settings) => readUsers(world.files, listener, settings),
     });
+  }
+
+  get clock(): Clock {
+    return this.#world.clock;
   }
 
   get plan(): Plan {
@@ -122,8 +149,12 @@ export class Instance implements AsyncDisposable {
 
   /** Listener and DNS addresses: the lines of the ready file. */
   get addresses(): readonly string[] {
+    const bound = this.#listeners.bound.filter(({ ofCommand }) => !ofCommand);
+    const forwards = bound.filter(({ kind }) => kind === "forward");
+    const proxies = bound.filter(({ kind }) => kind !== "admin" && kind !== "forward");
     return [
-      ...this.#listeners.bound.filter(({ kind }) => kind !== "admin").map(({ address }) => address),
+      ...proxies.map(({ address }) => address),
+      ...forwards.map(({ address }) => `forward:${address}`),
       ...this.dnsEndpoints.map((endpoint) => `dns:${formatTarget(endpoint)}`),
     ];
   }
@@ -147,7 +178,7 @@ export class Instance implements AsyncDisposable {
   /** The listener for proxy settings: the first with HTTP, else the first with a TCP port. */
   told(): EnvironmentListener | undefined {
     const listeners = this.#listeners.bound.flatMap(({ kind, endpoint, users }) =>
-      kind !== "admin" && "port" in endpoint ? [{ kind, endpoint, users }] : []
+      kind !== "admin" && kind !== "forward" && "port" in endpoint ? [{ kind, endpoint, users }] : []
     );
     const chosen = listeners.find(({ kind }) => kind !== "socks") ?? listeners[0];
     if (!chosen) return undefined;
@@ -161,6 +192,7 @@ export class Instance implements AsyncDisposable {
     return this.#lifecycle.open(async () => {
       await demandUsable(this.plan.transports, this.plan.config.ofOptions);
       await this.#listen(this.plan);
+      this.#dns.follow();
       // Opening does not wait for the transports; a dial does.
       this.#tasks.spawn(async () => void await this.#care.tend(this.plan.transports));
     });
@@ -199,6 +231,7 @@ export class Instance implements AsyncDisposable {
       const [listening, answering] = [this.#listeners.bound, this.dnsEndpoints];
       await this.#listen(next);
       this.transports.use(next);
+      this.#dns.follow();
       this.#retired.add(next.transports.dropped);
       this.#problem = undefined;
       const changes = [
@@ -232,6 +265,18 @@ export class Instance implements AsyncDisposable {
     this.#dns.use(dns, limits);
   }
 
+  /** Opens forwards for a command, until their end. No reload runs meanwhile. */
+  lend(forwards: readonly ForwardSettings[]): Promise<LentForwards> {
+    return this.#lifecycle.inTurn(async () => {
+      this.#lifecycle.demandStays();
+      return await this.#listeners.lend(forwards, this.plan.limits);
+    });
+  }
+
+  endLent(id: number): Promise<void> {
+    return this.#listeners.endLent(id);
+  }
+
   /** Permanently drops every right that this plan does not use. No reload runs meanwhile. */
   narrow(): Promise<void> {
     return this.#lifecycle.inTurn(async () => {
@@ -252,7 +297,7 @@ export class Instance implements AsyncDisposable {
       log.warn("instance.drain_ended", { connections: this.connections.counts.open });
       this.dropAll(new PosternError("cancelled", "The instance stopped"));
     });
-    await Promise.all([this.#listeners.drain(), this.#dns.drain()]);
+    await Promise.all([this.#listeners.drain(), this.#dns.drain(), this.connections.idle()]);
   }
 
   /** Closes all connections now. Clients without a connection get a moment to read their last answer. */
@@ -281,10 +326,35 @@ export class Instance implements AsyncDisposable {
     return this.#dials.dial(request, options);
   }
 
+  /** Dials for a client that is not connected to a listener, which would stop accepting. */
+  dialUnlessLeaving(request: DialRequest, options: { signal: AbortSignal }): Promise<Dialed> {
+    if (!this.#lifecycle.isLeaving) return this.dial(request, options);
+    const { id } = this.#options;
+    return Promise.reject(
+      new PosternError(
+        "unreachable",
+        `Cannot reach ${formatTarget(request.target)}: instance "${id}" is stopping`,
+        { hint: "start it again: postern proxy" },
+      ),
+    );
+  }
+
   /** Explains the route of a target; with `dial`, also whether it can be reached. */
   async explain(target: Target, options: { dial: boolean; signal: AbortSignal }): Promise<ExplanationInfo> {
     await this.prepared();
-    return await explainMeant(this.transports, this.#dns.meaningOf(target), options);
+    const meaning = this.#dns.meaningOf(target);
+    const explanation = await explainMeant(this.transports, meaning, options);
+    const loopback = this.#dns.loopbackOf(meaning.target);
+    return withForward(
+      { ...explanation, ...(loopback !== undefined && { loopback }) },
+      target,
+      this.#listeners.bound,
+    );
+  }
+
+  /** Listens for the names of a hosts file (default: all known ones) instead of those requested before. */
+  hosts(names: readonly string[] | "none", options: { signal: AbortSignal }): Promise<HostsInfo> {
+    return this.#dns.hosts(names, options);
   }
 
   status(): Status {
@@ -299,6 +369,7 @@ export class Instance implements AsyncDisposable {
       transports: this.transports,
       dials: this.#dials,
       dns: this.#dns,
+      udp: this.#udp.info(),
       connections: this.connections,
       metrics: this.metrics,
     });
@@ -308,6 +379,7 @@ export class Instance implements AsyncDisposable {
     return [
       ...this.metrics.collect(this.connections.live, this.#world.process.memory()),
       ...this.#dns.collect(),
+      ...this.#udp.collect(),
     ];
   }
 }

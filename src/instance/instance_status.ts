@@ -1,6 +1,6 @@
-import { formatTarget } from "../words/mod.ts";
+import { formatEndpoint, formatTarget } from "../words/mod.ts";
 import type { World } from "../world/mod.ts";
-import type { InstancePhase, Status } from "../control/mod.ts";
+import type { InstancePhase, Status, UdpInfo } from "../control/mod.ts";
 import type { Transports } from "../plan/mod.ts";
 import type { ConnectionTable } from "./dials/connection_table.ts";
 import type { Dials } from "./dials/dials.ts";
@@ -20,6 +20,7 @@ export interface StatusParts {
   readonly transports: Transports;
   readonly dials: Dials;
   readonly dns: DnsHelper;
+  readonly udp: UdpInfo | undefined;
   readonly connections: ConnectionTable;
   readonly metrics: InstanceMetrics;
 }
@@ -43,7 +44,14 @@ export function statusOf(
     startedAt: startedAt.toISOString(),
     state,
     listeners: [
-      ...listeners.map(({ kind, address, hasAuth }) => ({ kind, address, auth: hasAuth })),
+      ...listeners.map(({ kind, address, hasAuth, forward, ofCommand }) => ({
+        kind,
+        address,
+        auth: hasAuth,
+        ...(forward && { target: formatEndpoint(forward.target) }),
+        ...(ofCommand && { ofCommand }),
+        ...(forward?.name !== undefined && { name: forward.name }),
+      })),
       ...parts.dns.endpoints.map((endpoint) => ({
         kind: "dns",
         address: formatTarget(endpoint),
@@ -61,6 +69,7 @@ export function statusOf(
     },
     ...(config.catalogues.length > 0 && { catalogues: config.catalogues }),
     ...(dns && { dns }),
+    ...(parts.udp && { udp: parts.udp }),
     connections: connections.counts,
     bytes,
     memory: { resident: process.memory() },

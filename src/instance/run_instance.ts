@@ -4,6 +4,7 @@ import type { Listening, SignalName, World } from "../world/mod.ts";
 import {
   createControl,
   createPages,
+  forRequests,
   type ListenerDeps,
   type PageSource,
   serveControl,
@@ -119,7 +120,7 @@ class InstanceRun implements AsyncDisposable {
     const { addresses } = instance;
     await this.#readyFile.write(addresses);
     this.#held.defer(() => this.#readyFile.remove());
-    if (source) await this.#serveControl(lock, source);
+    if (source) await this.#serveControl(lock, instance, source);
     await follower.follow();
     this.#tasks.spawn((signal) => this.#settle(instance, signal));
     const clusters = clustersOf(instance.status()).join("; ");
@@ -129,6 +130,12 @@ class InstanceRun implements AsyncDisposable {
       pid: this.#world.process.pid,
       ...(clusters !== "" && { clusters }),
     });
+    if (instance.listeners.some(({ kind, endpoint }) => kind === "forward" && "port" in endpoint)) {
+      this.#log.info("forward.shared", {
+        reason: "any local user can connect to a TCP forward",
+        hint: "listen on a socket for your user only: unix:PATH",
+      });
+    }
     await onReady(addresses);
     return true;
   }
@@ -213,21 +220,31 @@ class InstanceRun implements AsyncDisposable {
     return { config, overrides };
   }
 
-  async #serveControl(lock: InstanceLock, source: PageSource): Promise<void> {
+  async #serveControl(lock: InstanceLock, instance: Instance, source: PageSource): Promise<void> {
     const { log } = this.#options;
     const { listening, token } = await lock.listen();
     const pages = createControl(source, { token });
     const { clock } = this.#world;
     const deps: ListenerDeps = {
-      dial: () =>
-        Promise.reject(new PosternError("not_allowed", "Cannot connect: the control socket is not a proxy")),
+      dial: (request, options) => instance.dialUnlessLeaving(request, options),
+      generation: () => instance.plan.generation,
       clock,
       log,
       deadlines: this.#held.use(new Deadlines(clock)),
-      limits: { connections: 256, handshake: 10_000, halfCloseLinger: 1000 },
+      limits: {
+        handshake: 10_000,
+        // A reload may change these.
+        get connections() {
+          return instance.plan.limits.connections + forRequests;
+        },
+        get halfCloseLinger() {
+          return instance.plan.limits.halfCloseLinger;
+        },
+      },
       pages,
     };
-    this.#tasks.spawn((signal) => serveListener(listening, serveControl(pages), deps, { signal }));
+    const serve = serveControl(pages, { token });
+    this.#tasks.spawn((signal) => serveListener(listening, serve, deps, { signal }));
   }
 
   #listenForSignals(follower: ConfigFollower): void {

@@ -82,7 +82,7 @@ async function readyAddresses(
       // Another instance may hold the id: ours will end and report that.
       if (state === "ready" && answering === pid) {
         const addresses = listeners.filter(({ kind }) => kind !== "admin")
-          .map(({ kind, address }) => kind === "dns" ? `dns:${address}` : address);
+          .map(({ kind, address }) => kind === "dns" || kind === "forward" ? `${kind}:${address}` : address);
         return { addresses, clusters: clustersOf(status) };
       }
     } catch (error) {

@@ -1,19 +1,21 @@
 import { checkSocketPath, type Listening, type World } from "../world/mod.ts";
 import { hexText, within } from "../core/mod.ts";
 import { isPosternError, PosternError } from "../words/mod.ts";
-import type { ControlClient, Hello } from "../control/mod.ts";
-import { controlProtocol } from "../listeners/mod.ts";
 import {
   addressPath,
   checkedId,
   type ControlAddress,
+  type ControlClient,
   controlClient,
   type ControlPlace,
   controlPlaces,
+  controlProtocol,
+  type Hello,
   idsIn,
   lockPath,
   socketPath,
-} from "./control_places.ts";
+} from "../control/mod.ts";
+import { isConfigured } from "./configured_listener.ts";
 
 export { checkedId };
 
@@ -157,7 +159,10 @@ export async function connectInstance(
   let cause: unknown;
   for (const place of controlPlaces(world)) {
     try {
-      const client = await controlClient(world, place, id);
+      const client = await controlClient(world, place, {
+        id,
+        isOwn: (address) => isConfigured(world, address),
+      });
       const hello = await client?.hello({ signal });
       if (!client || !hello) continue;
       if (hello.protocol > controlProtocol && !ofAnyVersion) throw newerInstance({ ...hello, id });
@@ -213,7 +218,10 @@ async function answering(
   { signal, unanswered }: InstancesOptions,
 ): Promise<InstanceInfo | undefined> {
   try {
-    const client = await controlClient(world, place, id);
+    const client = await controlClient(world, place, {
+      id,
+      isOwn: (address) => isConfigured(world, address),
+    });
     // The id comes from the socket: file names never depend on the answer of an instance.
     if (client) return { ...await client.hello({ signal }), id, control: controlText(world, place, id) };
     return undefined;

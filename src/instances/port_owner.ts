@@ -10,13 +10,19 @@ export async function withOwner(world: World, error: unknown): Promise<unknown> 
   // An instance that hangs, stops or runs a newer postern must not hide the others.
   for (const { id, pid } of await instances(world, { signal, unanswered: () => {} })) {
     const listeners = await listenersOf(world, id, { signal }).catch(() => []);
-    if (!listeners.some(({ address }) => error.message.includes(` ${address}:`))) continue;
+    if (!listeners.some(({ address }) => isInTheWay(address, error.message))) continue;
     return error.with({
       hint:
         `use another address, or stop instance "${id}" (pid ${pid}), which listens there: postern stop ${id}`,
     });
   }
   return error;
+}
+
+/** Whether a listener has the address of a bind error, or the wildcard address with its port. */
+function isInTheWay(address: string, message: string): boolean {
+  const [, port] = /^(?:0\.0\.0\.0|\[::\]):([0-9]+)$/.exec(address) ?? [];
+  return message.includes(` ${address}:`) || (port !== undefined && message.includes(`:${port}: address`));
 }
 
 async function listenersOf(

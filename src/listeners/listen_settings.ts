@@ -19,6 +19,7 @@ import {
   transformed,
   unixAddress,
 } from "../config/mod.ts";
+import { forwardSettings } from "./forward_settings.ts";
 
 const user = record({
   name: described(text({ max: 255 }), "User name of the client."),
@@ -68,6 +69,17 @@ const limits = record({
     described(integer({ min: 1, max: 1_000_000 }), "Maximum number of clients at once; more are rejected."),
     4096,
   ),
+  associations: optional(
+    described(
+      integer({ min: 1, max: 10_000 }),
+      "Maximum number of SOCKS5 clients at once whose UDP is relayed; more are rejected.",
+    ),
+    256,
+  ),
+  udpIdle: optional(
+    described(duration({ min: 1000 }), "How long a UDP relay, or one of its targets, may be idle."),
+    300_000,
+  ),
   handshake: optional(
     described(duration({ min: 100 }), "Timeout for a client to send its proxy request."),
     10_000,
@@ -105,6 +117,12 @@ const listen = record({
       "The protocols of mixed on a unix socket, for your user only (mode 0600).",
     ),
   ),
+  forward: optional(
+    described(
+      forwardSettings,
+      "Forwards: a mapping from listen addresses to targets, or a list. Any local user can connect to a TCP forward; a unix socket is for your user only (mode 0600).",
+    ),
+  ),
   dns: optional(
     described(
       admin,
@@ -118,6 +136,12 @@ const listen = record({
     described(flag(), "Allow listeners off loopback without authentication."),
     false,
   ),
+  udp: optional(
+    described(
+      flag(),
+      "Relay UDP for SOCKS5 clients, to targets whose route is direct or a SOCKS5 proxy (default: false).",
+    ),
+  ),
   auth: optional(described(auth, "Users of all listeners (default: no authentication).")),
   limits: optional(described(limits, "Limits on connections and durations.")),
 });
@@ -129,6 +153,8 @@ export const listenSettings: Schema<ListenSettings> = refine(listen, checkListen
 
 export const defaultLimits: Infer<typeof limits> = {
   connections: 4096,
+  associations: 256,
+  udpIdle: 300_000,
   handshake: 10_000,
   dial: 20_000,
   drain: 30_000,
@@ -141,10 +167,17 @@ export const listenerKinds = ["mixed", "socks", "http", "unix"] as const;
 export type ListenerKind = typeof listenerKinds[number];
 
 function checkListeners(settings: ListenSettings, context: Context): void {
+  // Without any listener, the default one is mixed.
+  const isDefault = listenerKinds.every((kind) => settings[kind] === undefined);
+  if (settings.udp && !isDefault && !settings.mixed && !settings.socks) {
+    context.at("udp").report("has no effect: only mixed and socks listeners relay UDP", "warning");
+  }
   const taken = new Map<string, string>();
-  for (const kind of [...listenerKinds, "dns", "admin"] as const) {
+  for (const kind of [...listenerKinds, "forward", "dns", "admin"] as const) {
     for (const [index, { address, auth }] of (settings[kind] ?? []).entries()) {
-      const place = placeOf(context, kind, index, settings[kind]?.length ?? 0);
+      const place = kind === "forward"
+        ? context.at(kind).at(settings.forward?.[index]?.place ?? index)
+        : placeOf(context, kind, index, settings[kind]?.length ?? 0);
       for (const { endpoint } of address.sockets) {
         const text = "path" in endpoint ? endpoint.path : `${endpoint.host} ${endpoint.port}`;
         const other = taken.get(text);
@@ -155,7 +188,8 @@ function checkListeners(settings: ListenSettings, context: Context): void {
         taken.set(text, kind);
       }
       if (kind === "dns") checkDns(address, place);
-      if (kind === "admin" || kind === "dns" || address.isLoopback) continue;
+      if (kind === "forward") checkForward(address, settings.allowOpen, place);
+      if (kind === "admin" || kind === "dns" || kind === "forward" || address.isLoopback) continue;
       const users = (auth ?? settings.auth)?.users.length ?? 0;
       if (users > 0) continue;
       if (settings.allowOpen) {
@@ -179,6 +213,19 @@ function checkDns({ sockets: [{ endpoint }], isLoopback, text }: ListenAddress, 
   else if (!isLoopback) {
     place.report(
       `must be a loopback address: ${text} would expose private names, and DNS has no passwords`,
+    );
+  }
+}
+
+/** A forward reads no request, so no password protects it: `auth` does not apply. */
+function checkForward({ text, isLoopback }: ListenAddress, allowOpen: boolean, place: Context): void {
+  if (isLoopback) return;
+  if (allowOpen) {
+    place.report(`is open to the network: any client that reaches ${text} can use its target`, "warning");
+  } else {
+    place.report(
+      `must not be open to the network: ${text} is not a loopback address, and a forward has no password; ` +
+        "use 127.0.0.1, or set listen.allowOpen: true (--allow-open)",
     );
   }
 }

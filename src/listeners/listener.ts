@@ -1,6 +1,7 @@
-import type { Clock, Conn, Deadlines, Dial, Log, Messages } from "../core/mod.ts";
-import { PosternError } from "../words/mod.ts";
+import type { ClientNames, Clock, Conn, Deadlines, Dial, Log, Messages } from "../core/mod.ts";
+import { PosternError, type Target } from "../words/mod.ts";
 import type { headDecoders } from "../wire/mod.ts";
+import type { Datagrams } from "../world/mod.ts";
 import type { Authenticator } from "./authenticator.ts";
 import type { Pages } from "./pages/page.ts";
 
@@ -28,6 +29,10 @@ export function headLimits({ head = 256 * 1024 }: { readonly head?: number | und
 /** The dependencies of every listener. Routing is hidden behind `dial`. */
 export interface ListenerDeps {
   readonly dial: Dial;
+  /** Looks up names for SOCKS clients; without it, their lookups are refused. */
+  readonly names?: ClientNames | undefined;
+  /** Relays the datagrams of SOCKS5 clients; without it, UDP ASSOCIATE is refused. */
+  readonly datagrams?: OpenDatagramRelay | undefined;
   /** The generation of the plan that `dial` uses; undefined if the plan never changes. */
   readonly generation?: (() => number) | undefined;
   readonly clock: Clock;
@@ -38,6 +43,32 @@ export interface ListenerDeps {
   readonly auth?: Authenticator | undefined;
   /** Answers HTTP requests for pages; without it they are refused. */
   readonly pages?: Pages | undefined;
+}
+
+/** Opens a relay for one client; the owner limits their number. */
+export type OpenDatagramRelay = (
+  request: {
+    readonly client: string;
+    readonly user?: string;
+    /** The local address for the client's datagrams. */
+    readonly host: string;
+  },
+  /** Called for each reply of a target that the client asked; resolves when the reply is sent. */
+  reply: (from: Target, data: Uint8Array<ArrayBuffer>) => Promise<void>,
+) => Promise<DatagramRelay>;
+
+/** Relays the datagrams of one client. The owner routes, limits, records and counts them. */
+export interface DatagramRelay extends AsyncDisposable {
+  /** The socket for the client's datagrams; closes with the relay. */
+  readonly socket: Datagrams;
+  /** Sends a datagram to its target, or counts it as refused. */
+  send(target: Target, data: Uint8Array<ArrayBuffer>): Promise<void> | void;
+  /** Counts a datagram that was dropped before its target was known. */
+  dropped(why: "client" | "fragment" | "malformed" | "size"): void;
+  /** Ends the relay soon after its last datagram, because the instance stops. */
+  drain(): void;
+  /** Resolves when the relay has been idle for too long. */
+  readonly ended: Promise<void>;
 }
 
 export interface ServeOptions {
@@ -91,4 +122,12 @@ export function handshakeDeadline(
       deadline[Symbol.dispose]();
     },
   };
+}
+
+/** The error for a client that exceeds the number of clients. */
+export function overloaded(connections: number): PosternError {
+  return new PosternError("internal", `Cannot accept another connection: ${connections} are open`, {
+    detail: "overloaded",
+    hint: "raise listen.limits.connections, or close connections: postern connections",
+  });
 }

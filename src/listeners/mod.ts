@@ -1,7 +1,10 @@
 export { serveAdminAt } from "./pages/admin.ts";
 export { Authenticator, type User } from "./authenticator.ts";
-export { controlProtocol, createControl, serveControl } from "./pages/control.ts";
+export { checkedForwards } from "./checked_forwards.ts";
+export { createControl, forRequests, serveControl } from "./pages/control.ts";
 export { serveForward } from "./forward.ts";
+export { type ForwardSettings, parseForwardTarget } from "./forward_settings.ts";
+export { parseForwards, type WrittenForward } from "./forward_words.ts";
 export { serveListener } from "./serve_listener.ts";
 export { serveOnlyPages } from "./http/http_server.ts";
 export {
@@ -14,9 +17,11 @@ export {
   listenSettings,
 } from "./listen_settings.ts";
 export {
+  type DatagramRelay,
   handshakeDeadline,
   type ListenerDeps,
   type ListenerLimits,
+  type OpenDatagramRelay,
   type Serve,
   type ServeOptions,
 } from "./listener.ts";

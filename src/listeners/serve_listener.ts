@@ -1,7 +1,7 @@
 import { accepting, type Listening } from "../world/mod.ts";
 import { type Conn, Messages, Tasks } from "../core/mod.ts";
 import { describe, PosternError } from "../words/mod.ts";
-import { headLimits, type ListenerDeps, type Serve, type Unheard } from "./listener.ts";
+import { type ListenerDeps, overloaded, type Serve, type Unheard } from "./listener.ts";
 
 const mostTurnedAway = 64;
 const turnAwayWithin = 1000;
@@ -125,7 +125,7 @@ class ListenerClients {
       unheard,
     };
     try {
-      await this.#serve(client, new Messages(client, { limit: headLimits(deps.limits).head }), deps, options);
+      await this.#serve(client, new Messages(client), deps, options);
     } finally {
       this.#clients.delete(client);
       await client[Symbol.asyncDispose]();
@@ -136,11 +136,14 @@ class ListenerClients {
   #turningAway(): ListenerDeps {
     // By name: a spread does not copy the getters of a class.
     const { clock, log, deadlines, limits, auth, pages } = this.#deps;
+    const refuse = () => Promise.reject(overloaded(limits.connections));
     return {
       clock,
       log,
       deadlines,
-      dial: () => Promise.reject(overloaded(limits.connections)),
+      dial: refuse,
+      names: { addressOf: refuse, nameOf: refuse },
+      datagrams: refuse,
       limits: { ...limits, handshake: turnAwayWithin, keepAlive: turnAwayWithin },
       auth,
       pages,
@@ -153,11 +156,4 @@ class ListenerClients {
     this.#saidFullAt = now;
     this.#deps.log.warn("instance.full", { connections: this.#served.size });
   }
-}
-
-function overloaded(connections: number): PosternError {
-  return new PosternError("internal", `Cannot accept another connection: ${connections} are open`, {
-    detail: "overloaded",
-    hint: "raise listen.limits.connections, or close connections: postern connections",
-  });
 }

@@ -9,13 +9,18 @@ import {
 } from "../wire/mod.ts";
 import { dialForClient } from "./dial_for_client.ts";
 import { lastWords } from "./http/last_words.ts";
+import { lookUpForClient } from "./look_up_for_client.ts";
 import { handshakeDeadline, type ListenerDeps, type ServeOptions } from "./listener.ts";
 import { tunnel } from "./http/tunnel.ts";
 
 const granted = encodeSocks4Reply(socks4Replies.granted);
 const refused = encodeSocks4Reply(socks4Replies.refused);
+const replies = {
+  found: (address: string) => encodeSocks4Reply(socks4Replies.granted, address),
+  failed: () => refused,
+};
 
-/** Serves one SOCKS4 or SOCKS4a client: CONNECT to an IPv4 address or a name. */
+/** Serves one SOCKS4 or SOCKS4a client: CONNECT to an IPv4 address or a name, and Tor's RESOLVE. */
 export async function serveSocks4(
   client: Conn,
   messages: Messages,
@@ -41,9 +46,17 @@ export async function serveSocks4(
     deadline[Symbol.dispose]();
   }
   if (!request) return await client[Symbol.asyncDispose]();
+  const wanted = { target: request.target, client: client.peer, protocol: "socks4" };
+  if (request.command === socks4Commands.resolve) {
+    return await lookUpForClient(
+      client,
+      messages,
+      { kind: "addressOf", request: wanted, replies },
+      { deps, signal },
+    );
+  }
   let dialed;
   try {
-    const wanted = { target: request.target, client: client.peer, protocol: "socks4" };
     dialed = await dialForClient(client, messages, wanted, { deps, signal });
   } catch {
     // The protocol has one reply for all errors; the record of the dial has the reason.
@@ -61,11 +74,14 @@ async function readRequest(messages: Messages, { auth }: ListenerDeps): Promise<
       hint: "configure the client for SOCKS5 or HTTP",
     });
   }
-  if (request.command !== socks4Commands.connect) {
-    const name = request.command === socks4Commands.bind ? "BIND" : `command ${request.command}`;
-    throw new PosternError("not_allowed", `Cannot serve ${name}: postern supports only CONNECT`, {
+  const { command } = request;
+  if (command === socks4Commands.connect || command === socks4Commands.resolve) return request;
+  const name = command === socks4Commands.bind ? "BIND" : `command ${command}`;
+  throw new PosternError(
+    "not_allowed",
+    `Cannot serve ${name}: over SOCKS4, postern supports CONNECT and RESOLVE`,
+    {
       detail: "command",
-    });
-  }
-  return request;
+    },
+  );
 }

@@ -1,5 +1,5 @@
 import type { Conn, Messages } from "../core/mod.ts";
-import { describe, PosternError, socks5Reply } from "../words/mod.ts";
+import { describe, PosternError, socks5Reply, type Target } from "../words/mod.ts";
 import {
   decodeSocks5Credentials,
   decodeSocks5Greeting,
@@ -9,10 +9,11 @@ import {
   encodeSocks5Verdict,
   socks5Commands,
   socks5Methods,
-  type Socks5Request,
 } from "../wire/mod.ts";
 import { dialForClient } from "./dial_for_client.ts";
 import { lastWords } from "./http/last_words.ts";
+import { lookUpForClient } from "./look_up_for_client.ts";
+import { serveSocks5Datagrams } from "./socks5_datagrams.ts";
 import { handshakeDeadline, type ListenerDeps, type ServeOptions } from "./listener.ts";
 import { tunnel } from "./http/tunnel.ts";
 
@@ -21,10 +22,25 @@ const chosen = {
   none: encodeSocks5Choice(socks5Methods.none),
   password: encodeSocks5Choice(socks5Methods.password),
 };
+/** The commands that postern serves; BIND would accept connections for a client. */
+const served: ReadonlySet<number> = new Set([
+  socks5Commands.connect,
+  socks5Commands.associate,
+  socks5Commands.resolve,
+  socks5Commands.resolvePtr,
+]);
 /** The bound address stays empty: CONNECT clients do not need it, and it would reveal the network. */
 const connected = encodeSocks5Reply(0);
 
-/** Serves one SOCKS5 client (RFC 1928, RFC 1929): CONNECT to an address or a name. */
+const replies = {
+  found: (answer: string) => encodeSocks5Reply(0, { host: answer, port: 0 }),
+  failed: (error: unknown) => encodeSocks5Reply(socks5Reply(error)),
+};
+
+/**
+ * Serves one SOCKS5 client (RFC 1928, RFC 1929): CONNECT to an address or a name, UDP ASSOCIATE, and Tor's
+ * RESOLVE and RESOLVE_PTR.
+ */
 export async function serveSocks5(
   client: Conn,
   messages: Messages,
@@ -50,17 +66,28 @@ export async function serveSocks5(
     if (asked.reply.length === 0) return client.abort(asked.error);
     return await lastWords(client, messages, asked.reply, { deps });
   }
+  const { command } = asked;
+  const request = { ...asked.request, client: client.peer, protocol: "socks5" };
+  if (command !== socks5Commands.connect) {
+    if (command === socks5Commands.associate) {
+      return await serveSocks5Datagrams(client, messages, request, { ...options, deps });
+    }
+    const kind = command === socks5Commands.resolve ? "addressOf" : "nameOf";
+    return await lookUpForClient(client, messages, { kind, request, replies }, { deps, signal });
+  }
   let dialed;
   try {
-    const request = { ...asked, client: client.peer, protocol: "socks5" };
     dialed = await dialForClient(client, messages, request, { deps, signal });
   } catch (error) {
-    return await lastWords(client, messages, encodeSocks5Reply(socks5Reply(error)), { deps });
+    return await lastWords(client, messages, replies.failed(error), { deps });
   }
   return tunnel(client, dialed, { deps, reply: connected, messages, signal });
 }
 
-type Asked = { readonly target: Socks5Request["target"]; readonly user?: string };
+interface Asked {
+  readonly command: number;
+  readonly request: { readonly target: Target; readonly user?: string };
+}
 
 interface Refusal {
   readonly error: unknown;
@@ -111,13 +138,16 @@ async function readRequest(
     const request = await messages.read(decodeSocks5Request);
     if (!request) return undefined;
     const { command, target } = request;
-    if (command === socks5Commands.connect) return user === undefined ? { target } : { target, user };
-    const name = { [socks5Commands.bind]: "BIND", [socks5Commands.associate]: "UDP ASSOCIATE" }[command] ??
-      `command ${command}`;
-    throw new PosternError("not_allowed", `Cannot serve ${name}: postern supports only CONNECT`, {
-      detail: "command",
-    });
+    if (served.has(command)) return { command, request: user === undefined ? { target } : { target, user } };
+    const name = command === socks5Commands.bind ? "BIND" : `command ${command}`;
+    throw new PosternError(
+      "not_allowed",
+      `Cannot serve ${name}: postern supports CONNECT, UDP ASSOCIATE and RESOLVE`,
+      {
+        detail: "command",
+      },
+    );
   } catch (error) {
-    return { error, reply: encodeSocks5Reply(socks5Reply(error)) };
+    return { error, reply: replies.failed(error) };
   }
 }

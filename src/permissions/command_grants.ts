@@ -139,23 +139,22 @@ export const instance: Grants = {
   sys: sshFacts,
 };
 
-/** Whether a command starts instances, itself or by a service: from source, it passes on Deno's flags. */
-export function startsInstances(command: string): boolean {
-  return commandGrants[command] === instance || commandGrants[command] === installer;
+/**
+ * The command that a command lets other programs start: instances in the background, services, exec plugins of
+ * kubeconfigs, a ProxyCommand. From source, it gets Deno's flags for that command.
+ */
+export function startedLater(command: string): string | undefined {
+  const grants = commandGrants[command];
+  if (grants === instance || grants === installer) return "proxy";
+  if (grants === kubeconfigWriter || grants === runner || command === "oc-web-login") {
+    return "exec-credential";
+  }
+  return ["env", "run", "ssh-config"].includes(command) ? "nc" : undefined;
 }
 
 /** Whether other programs depend on a command while it runs. */
 export function isDependedOn(command: string): boolean {
-  return ["proxy", "proxy-out", "konnectivity", "shell", "kubectl", "oc"].includes(command);
-}
-
-/** The command that postern writes into kubeconfigs as exec plugin. */
-export const plugin = "exec-credential";
-
-/** Whether a command writes kubeconfigs with the exec plugin. */
-export function writesKubeconfigs(command: string): boolean {
-  const grants = commandGrants[command];
-  return grants === kubeconfigWriter || grants === runner || command === "oc-web-login";
+  return ["proxy", "proxy-out", "konnectivity", "shell", "kubectl", "oc", "run"].includes(command);
 }
 
 /** The permissions of each command. */
@@ -168,6 +167,7 @@ export const commandGrants: Readonly<Record<string, Grants>> = {
   status: client,
   connections: client,
   top: client,
+  hosts: client,
   reload: client,
   stop: client,
   // The log of a service is in the journal, or in the file that its launchd agent names.
@@ -177,8 +177,15 @@ export const commandGrants: Readonly<Record<string, Grants>> = {
     run: ["journalctl"],
   },
   explain: walker,
+  nc: walker,
+  // In this process when no instance runs.
+  forward: walker,
+  // Reads the ssh configuration of the jump hosts.
+  "ssh-config": { ...walker, net: ["{control}"], write: ["{state}", "{cache}", "{runtime}"] },
   test: walker,
   env: reader,
+  // Starts any program. Without an instance, it runs one until the program ends.
+  run: { ...walker, run: "any" },
   pac: reader,
   update: fetcher,
   login: fetcher,

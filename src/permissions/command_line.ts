@@ -44,7 +44,7 @@ export function readCommandLine(args: readonly string[]): CommandLine {
 }
 
 function lineOf(name: string, args: readonly string[]): CommandLine {
-  const known = Object.hasOwn(commandGrants, name) ? name : "help";
+  const known = name === "connect" && isNc(args) ? "nc" : Object.hasOwn(commandGrants, name) ? name : "help";
   const verb = known === "clusters" ? clusterForm(args).verb : undefined;
   const most = passingOn[verb ?? known] ?? Infinity;
   const { words, end, options, awaitsValue } = scan(args, { command: known, most: verb ? most + 1 : most });
@@ -81,6 +81,12 @@ export function clusterForm(args: readonly string[]): ClusterForm {
   const isList = first !== undefined && args[first] === "list";
   const word = second === undefined || isList || options.has("--each") ? undefined : args[second];
   return { first, second, isList, verb: clusterVerbs.find((verb) => verb === word) };
+}
+
+/** Whether the words after `connect` mean `nc`: a target, and not kubevpn's `--socks`. */
+export function isNc(args: readonly string[]): boolean {
+  const { words, options } = scan(args, { command: "connect" });
+  return words.length > 0 && !options.has("--socks");
 }
 
 /** Splits the words of a command at `--`. */

@@ -1,7 +1,8 @@
-export { commandGrants, isDependedOn, plugin, startsInstances, writesKubeconfigs } from "./command_grants.ts";
+export { commandGrants, isDependedOn, startedLater } from "./command_grants.ts";
 export {
   clusterForm,
   type CommandLine,
+  isNc,
   parsedWords,
   readCommandLine,
   splitAtDashes,

@@ -47,6 +47,7 @@ export const flags: readonly string[] = [
   "--page",
   "--print",
   "--proxy-internal-api",
+  "--release",
   "--renew",
   "--show",
   "--socks",
@@ -59,6 +60,8 @@ export const flags: readonly string[] = [
   "--watch",
   "--with-credentials",
   "--yes",
+  "-N",
+  "-z",
 ];
 
 /** Options that take a value in this command and are flags in others. */
@@ -114,7 +117,13 @@ export const switches = [
 export const optionalValues: readonly string[] = ["--kubernetes", ...switches];
 
 /** Commands that pass words to another program unchanged, with the number of words that they keep. */
-export const passingOn: Readonly<Record<string, number>> = { kubectl: 1, oc: 1, completion: 1, kubelogin: 0 };
+export const passingOn: Readonly<Record<string, number>> = {
+  kubectl: 1,
+  oc: 1,
+  run: 1,
+  completion: 1,
+  kubelogin: 0,
+};
 
 /** `clusters NAME VERB` runs the command of that name. */
 export const clusterVerbs = [
@@ -129,6 +138,7 @@ export const clusterVerbs = [
 /** Options that name a file or socket that postern creates. */
 export const writingOptions: Readonly<Record<string, readonly string[]>> = {
   proxy: ["--listen-unix", "--ready-file", "--log-file"],
+  forward: ["--ready-file"],
   config: [optionNames.config],
   setup: [optionNames.config],
   kubeconfig: ["--file"],

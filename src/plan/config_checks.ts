@@ -59,10 +59,19 @@ export function conflictLines(rules: readonly Rule[]): string[] {
   );
 }
 
-/** Finds names for the DNS server that have no addresses. */
-export function dnsProblems({ dns, transports }: Settings): Problem[] {
+/** Finds names for the DNS server that have no addresses, and addresses without a DNS server. */
+export function dnsProblems({ dns, listen, transports }: Settings): Problem[] {
+  if (dns?.loopback && !listen?.dns) {
+    const message = "has no effect without a DNS server: set listen.dns, for example to 127.0.0.1:1053";
+    return [{ path: ["dns", "loopback"], message, severity: "warning" }];
+  }
+  if (dns?.loopback && listen?.auth) {
+    const message =
+      "has no passwords, unlike listen.auth: every user of this machine can connect to the names";
+    return [{ path: ["dns", "loopback"], message, severity: "warning" }];
+  }
   const hasClusters = Object.values(transports).some(({ kind }) => kind === "kubernetes");
-  if (!dns?.domains || dns.fakeRange || hasClusters) return [];
+  if (!dns?.domains || dns.fakeRange || dns.loopback || hasClusters) return [];
   const message = "has no addresses for its answers: set dns.fakeRange, for example to 198.18.0.0/15";
   return [{ path: ["dns", "domains"], message, severity: "warning" }];
 }

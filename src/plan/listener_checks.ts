@@ -11,7 +11,7 @@ import { passwordIn } from "./users.ts";
  */
 export function onlyProblems(value: unknown): Problem[] {
   const problems: Problem[] = [];
-  for (const kind of listenerKinds) {
+  for (const kind of [...listenerKinds, "forward"]) {
     for (const { written, path } of items(partOf(partOf(value, "listen"), kind), ["listen", kind])) {
       for (const { written: text, path: place } of items(partOf(written, "only"), [...path, "only"])) {
         if (typeof text !== "string") continue;

@@ -19,6 +19,7 @@ export { isAmong, isWildcard } from "./own_addresses.ts";
 export {
   addedTransports,
   allowedBy,
+  allowedHostsBy,
   changesBetween,
   configuredRoute,
   hopsOf,

@@ -1,6 +1,6 @@
 import { isMapping, maskedUrl, parseListenAddress, type Path } from "../config/mod.ts";
 import { PosternError } from "../words/mod.ts";
-import { type ListenerKind, listenerKinds } from "../listeners/mod.ts";
+import { type ListenerKind, listenerKinds, type WrittenForward } from "../listeners/mod.ts";
 import { parsePattern } from "../routing/mod.ts";
 import { transportKinds } from "../transports/mod.ts";
 
@@ -11,6 +11,8 @@ export interface Overrides {
   readonly listenHttp?: readonly string[];
   readonly listenUnix?: readonly string[];
   readonly listenDns?: readonly string[];
+  /** Forwards in addition to those of the file. */
+  readonly forwards?: readonly WrittenForward[];
   /** `PATTERN=TRANSPORT`, with a transport's name or definition: `any=proxy:http://127.0.0.1:3128`. */
   readonly routes?: readonly string[];
   readonly allowOpen?: boolean;
@@ -44,7 +46,8 @@ export function overridden(value: unknown, overrides: Overrides): Overridden {
   const routes = Array.isArray(value.routes) ? value.routes : [];
   const added = routesOf(overrides, isMapping(value.transports) ? value.transports : {});
   const listeners = listenersOf(overrides);
-  const listen = listenOf(value.listen, listeners, overrides);
+  const ofFile = forwardsOf(isMapping(value.listen) ? value.listen.forward : undefined);
+  const listen = withForwards(listenOf(value.listen, listeners, overrides), ofFile, overrides);
   return {
     transports: Object.keys(added.transports),
     value: {
@@ -56,12 +59,15 @@ export function overridden(value: unknown, overrides: Overrides): Overridden {
       }),
     },
     fileRoutes: routes.length,
-    optionAt([part, key]) {
+    optionAt([part, key, index]) {
       if (part === "routes" && Number(key) >= routes.length) {
         return added.routes[Number(key) - routes.length]?.to === clusterPatterns ? "--kubernetes" : "--route";
       }
       if (part === "transports" && Object.hasOwn(added.transports, String(key))) {
         return added.ofCluster === key ? "--kubernetes" : "--route";
+      }
+      if (part === "listen" && key === "forward") {
+        return overrides.forwards?.length && Number(index) >= (ofFile?.length ?? 0) ? "--forward" : undefined;
       }
       return part === "listen" ? listeners.find(({ kind }) => kind === key)?.option : undefined;
     },
@@ -98,6 +104,25 @@ function listenOf(listen: unknown, listeners: readonly NamedListener[], { allowO
   );
   const given = listeners.map(({ kind, addresses }) => [kind, addresses]);
   return { ...Object.fromEntries([...others, ...given]), ...(allowOpen && { allowOpen }) };
+}
+
+/** The forwards of a file as a list; undefined for a value that is none, which the schema reports. */
+function forwardsOf(written: unknown): readonly unknown[] | undefined {
+  if (written === undefined || written === null) return [];
+  if (Array.isArray(written)) return written;
+  return isMapping(written)
+    ? Object.entries(written).map(([listen, target]) => ({ listen, target }))
+    : undefined;
+}
+
+/** Appends the forwards of the command line, so that those of a list keep their paths in messages. */
+function withForwards(
+  listen: unknown,
+  ofFile: readonly unknown[] | undefined,
+  { forwards = [] }: Overrides,
+): unknown {
+  if (forwards.length === 0 || !ofFile) return listen;
+  return { ...(isMapping(listen) ? listen : {}), forward: [...ofFile, ...forwards] };
 }
 
 interface Added {
@@ -145,9 +170,10 @@ function routesOf({ routes: written = [], kubernetes, ...clusters }: Overrides, 
 }
 
 /** Rejects a kubeconfig or namespace without a cluster. */
-function demandCluster({ kubeconfig, namespace }: Overrides, made: Raw): void {
+function demandCluster({ kubeconfig, namespace, forwards = [] }: Overrides, made: Raw): void {
   if (Object.values(made).some((one) => isMapping(one) && "kubernetes" in one)) return;
-  if (kubeconfig === undefined && namespace === undefined) return;
+  // The namespace may be that of a forward: -L "svc/db 5432" -n shop.
+  if (kubeconfig === undefined && (namespace === undefined || forwards.length > 0)) return;
   const option = kubeconfig === undefined ? "--namespace" : "--kubeconfig";
   throw new PosternError("usage", `Cannot use ${option} without a cluster`, {
     hint: "add --kubernetes, or a route such as --route .svc=kubernetes:CONTEXT",

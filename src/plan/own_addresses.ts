@@ -8,15 +8,14 @@ import {
   type Target,
   unmapped,
 } from "../words/mod.ts";
-import { listenerKinds } from "../listeners/mod.ts";
+import { listenerKinds, type ListenerSettings } from "../listeners/mod.ts";
 import { listenOf, type Settings } from "./settings.ts";
 
 /** The configured addresses of the instance's listeners; a port that the system assigns is 0. */
 export function listenAddresses(settings: Settings): readonly Endpoint[] {
   const listen = listenOf(settings);
-  return listenerKinds.flatMap((kind) => listen[kind] ?? []).flatMap(({ address }) =>
-    address.sockets.map(({ endpoint }) => endpoint)
-  );
+  return [...listenerKinds, "forward" as const].flatMap<ListenerSettings>((kind) => listen[kind] ?? [])
+    .flatMap(({ address }) => address.sockets.map(({ endpoint }) => endpoint));
 }
 
 /** Whether an address, in any spelling, is one of the endpoints. Resolves no name but "localhost". */

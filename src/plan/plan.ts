@@ -1,6 +1,6 @@
 import { PosternError, type Target } from "../words/mod.ts";
 import type { ListenerSettings } from "../listeners/mod.ts";
-import { parsePattern, type Route, Router, type Rule, type Tier } from "../routing/mod.ts";
+import { namedPorts, parsePattern, type Route, Router, type Rule, type Tier } from "../routing/mod.ts";
 import {
   type BuildDeps,
   buildTransports,
@@ -8,7 +8,7 @@ import {
   type BuiltTransports,
 } from "../transports/mod.ts";
 import type { LoadedConfig } from "./config_file.ts";
-import { type Limits, limitsOf } from "./settings.ts";
+import { type Limits, limitsOf, listenOf } from "./settings.ts";
 
 /** Everything that determines where connections go. A reload builds a new plan and swaps the two. */
 export interface Plan {
@@ -73,7 +73,18 @@ export function hopsOf({ transports }: Plan, route: Route): BuiltTransport[] {
 
 /** Returns the filter of a listener with `only`; undefined without one. */
 export function allowedBy({ only }: ListenerSettings): ((target: Target) => boolean) | undefined {
-  if (!only) return undefined;
+  const router = only && allowing(only);
+  return router && ((target) => router.route(target).transport === "yes");
+}
+
+/** Returns the filter for lookups: whether the listener allows a host at any port. */
+export function allowedHostsBy({ only }: ListenerSettings): ((host: string) => boolean) | undefined {
+  const router = only && allowing(only);
+  return router &&
+    ((host) => [0, ...namedPorts(router)].some((port) => router.route({ host, port }).transport === "yes"));
+}
+
+function allowing(only: readonly string[]): Router {
   const rules = only.flatMap((text): Rule[] => {
     const parsed = parsePattern(text);
     // The configuration is checked elsewhere; without this, an unchecked one would silently reject
@@ -81,8 +92,7 @@ export function allowedBy({ only }: ListenerSettings): ((target: Target) => bool
     if (!("pattern" in parsed)) throw new PosternError("config", `Cannot use "only": ${parsed.problem}`);
     return [{ text, pattern: parsed.pattern, transport: "yes", source: "only", tier: "routes" }];
   });
-  const router = new Router({ rules, fallback: "no" });
-  return (target) => router.route(target).transport === "yes";
+  return new Router({ rules, fallback: "no" });
 }
 
 /** Returns the transports of a plan that the previous one does not have. */
@@ -108,17 +118,24 @@ export function changesBetween(before: Plan, after: Plan): string[] {
   if (before.config.settings.unknown !== after.config.settings.unknown) {
     changes.push(`unknown is now ${after.config.settings.unknown} (was ${before.config.settings.unknown})`);
   }
-  for (const name of ["connections", "handshake", "dial", "drain", "halfCloseLinger", "head"] as const) {
+  for (const name of limitNames) {
     if (before.limits[name] !== after.limits[name]) {
       changes.push(`the limit ${name} is now ${after.limits[name]} (was ${before.limits[name]})`);
     }
   }
+  const [hadUdp, hasUdp] = [before, after].map(({ config: { settings } }) => listenOf(settings).udp === true);
+  if (hadUdp !== hasUdp) changes.push(`SOCKS5 clients ${hasUdp ? "can now" : "can no longer"} use UDP`);
   for (const name of ["ssh", "dns", "catalogues", "emergency"] as const) {
     const [was, is] = [before, after].map(({ config }) => JSON.stringify(config.settings[name]));
     if (was !== is) changes.push(`${name} changed`);
   }
   return changes;
 }
+
+const limitNames = [
+  ...["connections", "associations", "udpIdle"] as const,
+  ...["handshake", "dial", "drain", "halfCloseLinger", "head"] as const,
+];
 
 /** Describes the differences between rules, one line each; a catalogue has too many to list all. */
 function ruleChanges(before: readonly Rule[], after: readonly Rule[]): string[] {

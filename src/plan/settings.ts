@@ -69,6 +69,10 @@ export async function settingsSchemaFor(value: unknown): Promise<Schema<Settings
 
 /** The timeouts and maximum numbers, including those that listeners do not need. */
 export interface Limits extends ListenerLimits {
+  /** Maximum number of UDP relays at once. */
+  readonly associations: number;
+  /** How long a UDP relay, or one of its targets, may be idle, in ms. */
+  readonly udpIdle: number;
   /** The timeout for reaching a target, in ms. */
   readonly dial: number;
   /** How long live connections may continue when the instance stops, in ms. */

@@ -2,17 +2,20 @@ import { type Clock, type Log, silentLog, whenAborted } from "../core/mod.ts";
 import type { Endpoint, Target } from "../words/mod.ts";
 import type { Dialer, World } from "../world/mod.ts";
 import { errorInfo, type ExplanationInfo } from "../control/mod.ts";
-import type { Domains, Route } from "../routing/mod.ts";
+import type { Domains, Route, RoutedPatterns } from "../routing/mod.ts";
 import { sshOfPerson, type SshServices } from "../ssh/mod.ts";
 import type { BuildDeps } from "../transports/mod.ts";
 import { ClusterTables } from "./clusters/cluster_tables.ts";
 import { learnedDirectory } from "./clusters/learned_directory.ts";
 import { Surroundings } from "./clusters/surroundings.ts";
 import type { LoadedConfig } from "./config_file.ts";
+import { demandNoHop, type HopRequest } from "./dials/hop_loop.ts";
 import { withoutLoops } from "./dials/loop_guard.ts";
 import { dialTimeout, tryDial } from "./dials/try_dial.ts";
 import { explanationOf, preparePath } from "./explanation.ts";
 import { isAmong, listenAddresses } from "./own_addresses.ts";
+import { placeIn } from "../dns/mod.ts";
+import { sshHostsOf } from "./ssh_hosts.ts";
 import { configuredRoute, makePlan, type Plan, transportOf } from "./plan.ts";
 
 export interface TransportsOptions {
@@ -47,7 +50,11 @@ export class Transports implements AsyncDisposable {
   ) {
     const { clock, files, places, process, terminal } = world;
     this.#clock = clock;
-    const network = withoutLoops(world.network, endpoints);
+    const isNamed = (address: string) => {
+      const range = this.#plan.config.settings.dns?.loopback;
+      return range !== undefined && placeIn(range, address) !== undefined;
+    };
+    const network = withoutLoops(world.network, endpoints, isNamed);
     this.ssh = sshOfPerson({
       network,
       clock,
@@ -66,6 +73,7 @@ export class Transports implements AsyncDisposable {
       log,
       ssh: this.ssh,
       isOwnListener: (target) =>
+        isNamed(target.host) ||
         isAmong(target, [...listenAddresses(this.#plan.config.settings), ...endpoints()]),
       learned: learnedDirectory(places),
     };
@@ -134,6 +142,19 @@ export class Transports implements AsyncDisposable {
     if (!dial) return explanation;
     const { transport } = transportOf(plan, route);
     return { ...explanation, dial: await tryDial(transport, target, { clock, limit, signal }) };
+  }
+
+  /**
+   * Throws if the path of a target uses one of these ssh hosts: their ProxyCommand asks for the connection, so the path
+   * would wait for itself.
+   */
+  async demandNoHop(routed: Routed, asked: HopRequest): Promise<void> {
+    await demandNoHop(routed, asked);
+  }
+
+  /** Returns the ssh patterns of the targets that the plan sends through a transport. */
+  async sshHosts(): Promise<RoutedPatterns> {
+    return await sshHostsOf(this.#plan);
   }
 
   /** Returns the learned facts of the clusters without querying them; the plan uses them from then on. */

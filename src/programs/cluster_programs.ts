@@ -89,7 +89,7 @@ export class ClusterPrograms implements AsyncDisposable {
     await this.#world.files.replace(path, await writtenKubeconfig(kubeconfig));
     return {
       variables: {
-        ...environmentOfProgram(this.#world, environment),
+        ...environmentOfProgram(this.#world, { portable: environment }),
         KUBECONFIG: path,
         POSTERN_CLUSTER: known.name,
         KHARON_SHELL: "1",

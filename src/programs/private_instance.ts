@@ -1,14 +1,18 @@
 import type { Log } from "../core/mod.ts";
 import { PosternError } from "../words/mod.ts";
 import type { World } from "../world/mod.ts";
-import { createPages } from "../listeners/mod.ts";
+import { createPages, type ListenSettings } from "../listeners/mod.ts";
 import type { ReloadReport } from "../control/mod.ts";
 import { type ConfigSource, listenOf, loadConfig, type LoadedConfig, tryConfig } from "../plan/mod.ts";
-import { Instance, instanceSource } from "../instance/mod.ts";
+import { Instance, type InstanceOptions, instanceSource } from "../instance/mod.ts";
 
 export interface PrivateInstanceOptions {
   /** The configuration's text, or the source of a configuration from which only the listeners are used. */
   readonly config: string | ConfigSource;
+  /** The listeners instead of those of the configuration. */
+  readonly listen?: ListenSettings;
+  /** How to ask the user for credentials (default: "none"). */
+  readonly asks?: InstanceOptions["asks"];
   readonly version: string;
   readonly log: Log;
 }
@@ -29,17 +33,17 @@ export class PrivateInstance implements AsyncDisposable {
   /** Builds the instance and binds its listeners. */
   static async open(
     world: World,
-    { config, version, log }: PrivateInstanceOptions,
+    { config, listen, asks = "none", version, log }: PrivateInstanceOptions,
   ): Promise<PrivateInstance> {
     const loaded = typeof config === "string"
       ? await loadConfig(world, { text: config })
-      : listenersOf(await loadConfig(world, config));
+      : listenersOf(await loadConfig(world, config), listen);
     let token = "";
     const instance = new Instance(world, loaded, {
       version,
       id: "private",
       log,
-      asks: "none",
+      asks,
       pages: (instance) => {
         const source = instanceSource(instance, { reload: refuse, stop: refuse });
         token = source.token;
@@ -73,8 +77,9 @@ export class PrivateInstance implements AsyncDisposable {
  * Drops DNS and admin, which belong to the instance that runs with this configuration and may already be
  * bound.
  */
-function listenersOf(config: LoadedConfig): LoadedConfig {
-  const { dns: _dns, admin: _admin, ...listen } = listenOf(config.settings);
+function listenersOf(config: LoadedConfig, other?: ListenSettings): LoadedConfig {
+  const { dns: _dns, admin: _admin, ...own } = listenOf(config.settings);
+  const listen = other ? { ...other, ...(own.limits && { limits: own.limits }) } : own;
   return { ...config, settings: { ...config.settings, listen } };
 }
 

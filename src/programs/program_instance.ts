@@ -2,6 +2,7 @@ import { isPosternError, PosternError } from "../words/mod.ts";
 import type { Log } from "../core/mod.ts";
 import type { World } from "../world/mod.ts";
 import type { ProxyEnvironment } from "../control/mod.ts";
+import type { Client } from "../routing/mod.ts";
 import { connectInstance } from "../instances/mod.ts";
 import { PrivateInstance } from "./private_instance.ts";
 import { proxyEnvironment } from "../instance/mod.ts";
@@ -21,7 +22,12 @@ export interface ProgramInstanceOptions {
  * lifetime.
  */
 export interface ProgramInstance extends AsyncDisposable {
+  /** Whether the instance ends with the programs. */
+  readonly isPrivate: boolean;
+  /** The settings, in the form that all clients understand. */
   readonly environment: ProxyEnvironment;
+  /** The settings for one kind of client. */
+  environmentFor(client: Client | undefined): Promise<ProxyEnvironment>;
 }
 
 /** Uses the running instance; without one, starts an instance in this process on a free loopback port. */
@@ -32,8 +38,13 @@ export async function openProgramInstance(
   if (config === undefined || id !== undefined) {
     try {
       const client = await connectInstance(world, id ?? "default", { signal });
-      const environment = await client.env({ credentials: true, signal });
-      return { environment, [Symbol.asyncDispose]: () => Promise.resolve() };
+      const ask = (kind?: Client) => client.env({ credentials: true, ...(kind && { client: kind }), signal });
+      return {
+        isPrivate: false,
+        environment: await ask(),
+        environmentFor: ask,
+        [Symbol.asyncDispose]: () => Promise.resolve(),
+      };
     } catch (error) {
       const isMissing = isPosternError(error, "refused") && error.detail === "no_instance";
       if (!isMissing || id !== undefined) throw error;
@@ -49,8 +60,12 @@ export async function openProgramInstance(
     await instance[Symbol.asyncDispose]();
     throw new PosternError("internal", "Cannot find the address of the instance");
   }
+  const ask = (client?: Client) =>
+    proxyEnvironment(instance.instance.plan, told, { credentials: true, ...(client && { client }) });
   return {
-    environment: proxyEnvironment(instance.instance.plan, told, { credentials: true }),
+    isPrivate: true,
+    environment: ask(),
+    environmentFor: (client) => Promise.resolve(ask(client)),
     [Symbol.asyncDispose]: () => instance[Symbol.asyncDispose](),
   };
 }

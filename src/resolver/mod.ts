@@ -27,3 +27,4 @@ export {
   isOwnServer,
   nrptCommands,
 } from "./dns_system.ts";
+export { loopbackAliases } from "./loopback_aliases.ts";

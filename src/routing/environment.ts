@@ -1,7 +1,10 @@
 import { percentDecoded } from "../core/mod.ts";
 import { formatTarget, isLoopbackHost, parseTarget, targetOf } from "../words/mod.ts";
 import type { Client } from "./no_proxy.ts";
-import type { EnvironmentChange } from "./shell_lines.ts";
+import { type EnvironmentChange, posixWord } from "./shell_lines.ts";
+
+/** The programs for which `env` writes variables; `all` combines them. */
+export type ProgramKind = Client | "jdbc" | "node" | "ssh" | "git" | "all";
 
 export interface EnvironmentOptions {
   /** The address of the listener for programs: `127.0.0.1:12000`. */
@@ -9,9 +12,18 @@ export interface EnvironmentOptions {
   /** The listener's only protocol; absent when it accepts both. */
   readonly speaks?: "socks" | "http" | undefined;
   readonly credentials?: { readonly name: string; readonly password: string };
-  /** The targets that bypass postern, in the form of `noProxyFor` for the same client. */
+  /** The targets that bypass postern, in the form of `noProxyFor` for the same programs. */
   readonly noProxy: readonly string[];
-  readonly client?: Client | undefined;
+  /** The same targets in Java's form, for `all`. */
+  readonly javaNoProxy?: readonly string[] | undefined;
+  readonly programs?: ProgramKind | undefined;
+  /** Whether ALL_PROXY names the SOCKS proxy. Several HTTP libraries fail when they read such a value. */
+  readonly socks?: boolean | undefined;
+  /** The command line that starts postern, for programs that run `postern nc`. */
+  readonly self?: readonly string[] | undefined;
+  /** The instance for `postern nc`, if not the default one, and its configuration. */
+  readonly id?: string | undefined;
+  readonly config?: string | undefined;
   /** The environment in which the shell will evaluate the lines. */
   readonly current: (name: string) => string | undefined;
 }
@@ -25,15 +37,15 @@ export interface EnvironmentPlan {
 /** Lists the variables that `env` has set, so that `--unset` removes only those. */
 const marker = "POSTERN_ENV";
 const saved = (name: string): string => `POSTERN_SAVED_${name}`;
-const proxyVariables = ["http_proxy", "https_proxy", "all_proxy"];
+const proxyVariables = ["http_proxy", "https_proxy", "ws_proxy", "wss_proxy", "all_proxy"];
 
 /**
- * Sets the proxy variables in the form that most programs understand, or in a client's own. Saves former
- * values under another name, once: a second `env` in the same shell must not save postern's own values.
+ * Sets the proxy variables in the form that all tested programs understand, or for one kind of program. Saves
+ * former values under another name, once: a second `env` in the same shell must not save postern's own values.
  */
 export function environmentFor(options: EnvironmentOptions): EnvironmentPlan {
-  const { current, listener, client, noProxy } = options;
-  const variables = client === "java" ? javaVariables(options, noProxy) : proxyVariablesOf(options, noProxy);
+  const { current, listener } = options;
+  const variables = variablesOf(options);
   const before = markedNames(current);
   const copies: EnvironmentChange[] = [];
   const notes: string[] = [];
@@ -50,15 +62,7 @@ export function environmentFor(options: EnvironmentOptions): EnvironmentPlan {
       upstreams.add(value);
     }
   }
-  if (options.speaks === "socks") {
-    notes.push(
-      "this listener accepts SOCKS only, which some programs do not support; listen.mixed also accepts HTTP",
-    );
-  }
-  if (client === "java" && options.credentials) {
-    notes.push("Java does not read a proxy password from its properties");
-  }
-  notes.push(...upstreamNotes([...upstreams]));
+  notes.push(...programNotes(options), ...upstreamNotes([...upstreams]));
   const names = [...new Set([...before, ...Object.keys(variables)])];
   const sets = Object.entries({ ...variables, [marker]: names.join(",") });
   return { changes: [...copies, ...sets.map(([set, value]) => ({ set, value }))], notes };
@@ -83,50 +87,135 @@ export function undoEnvironment(current: (name: string) => string | undefined): 
 
 /** Any program can set the marker, so only known variable names are accepted. */
 function markedNames(current: (name: string) => string | undefined): string[] {
-  const known = /^(?:(?:https?|all|no)_proxy|(?:HTTPS?|ALL|NO)_PROXY|JAVA_TOOL_OPTIONS)$/;
+  const known =
+    /^(?:(?:https?|wss?|all|no)_proxy|(?:HTTPS?|ALL|NO)_PROXY|JAVA_TOOL_OPTIONS|NODE_USE_ENV_PROXY|GIT_SSH_COMMAND|RSYNC_RSH)$/;
   return (current(marker) ?? "").split(",").filter((name) => known.test(name));
 }
 
-function proxyVariablesOf(
-  { listener, speaks, credentials, client }: EnvironmentOptions,
-  items: readonly string[],
-) {
+function variablesOf(options: EnvironmentOptions): Record<string, string> {
+  const { programs = "portable" } = options;
+  const lower = proxyVariablesOf(options);
+  const upper = Object.fromEntries(Object.entries(lower).map(([name, value]) => [name.toUpperCase(), value]));
+  const { all_proxy, ...withoutAll } = lower;
+  const { ALL_PROXY: _, ...upperWithoutAll } = upper;
+  // aiohttp reads a variable for each scheme and knows no other for WebSockets.
+  const webSockets = { ws_proxy: lower.http_proxy, wss_proxy: lower.https_proxy };
+  const node = { NODE_USE_ENV_PROXY: "1" };
+  const portable = { ...lower, ...upper, ...webSockets, ...node };
+  const ssh = () => sshVariables(options);
+  const variables: Record<ProgramKind | "portable", () => Record<string, string>> = {
+    portable: () => portable,
+    go: () => upperWithoutAll,
+    curl: () => ({ ...withoutAll, all_proxy }),
+    python: () => ({ ...withoutAll, ...webSockets }),
+    java: () => javaVariable(options, options.speaks === "socks" || options.socks ? ["socks"] : ["http"]),
+    jdbc: () => javaVariable(options, ["socks"]),
+    node: () => ({ ...withoutAll, ...node }),
+    ssh,
+    git: () => ({ ...withoutAll, GIT_SSH_COMMAND: ssh().GIT_SSH_COMMAND }),
+    all: () => ({
+      ...portable,
+      ...javaVariable(
+        { ...options, noProxy: options.javaNoProxy ?? [] },
+        options.speaks === undefined ? ["http", "socks"] : [options.speaks],
+      ),
+      ...ssh(),
+    }),
+  };
+  return variables[programs]();
+}
+
+function proxyVariablesOf({ listener, speaks, credentials, socks, noProxy }: EnvironmentOptions) {
   const user = credentials
     ? `${encodeURIComponent(credentials.name)}:${encodeURIComponent(credentials.password)}@`
     : "";
   const at = (scheme: string) => `${scheme}://${user}${authorityOf(listener)}`;
   const http = at(speaks === "socks" ? "socks5h" : "http");
-  const lower = {
+  return {
     http_proxy: http,
     https_proxy: http,
-    ...(client === undefined || client === "curl"
-      ? { all_proxy: at(speaks === "http" ? "http" : "socks5h") }
-      : {}),
-    no_proxy: items.join(","),
+    all_proxy: socks && speaks !== "http" ? at("socks5h") : http,
+    no_proxy: noProxy.join(","),
   };
-  const upper = Object.fromEntries(Object.entries(lower).map(([name, value]) => [name.toUpperCase(), value]));
-  if (client === "go") return upper;
-  return client === undefined ? { ...lower, ...upper } : lower;
 }
 
-function javaVariables({ listener, speaks, current }: EnvironmentOptions, items: readonly string[]) {
+/** What the variables cannot do for these programs. */
+function programNotes({ speaks, programs, credentials, socks }: EnvironmentOptions): string[] {
+  const isJava = programs === "java" || programs === "jdbc" || programs === "all";
+  const isNode = programs === "node" || programs === "all";
+  return [
+    ...(speaks === "socks"
+      ? [
+        "this listener accepts SOCKS only, which some programs do not support; listen.mixed also accepts HTTP",
+      ]
+      : []),
+    ...(speaks === "http" && (socks || programs === "jdbc")
+      ? ["this listener accepts HTTP only; listen.mixed also accepts SOCKS"]
+      : []),
+    ...(isJava && credentials ? ["Java does not read a proxy password from its properties"] : []),
+    ...(isNode
+      ? [
+        "Node.js before 22.21 and 24 ignores these variables: fetch connects directly and asks the local resolver",
+      ]
+      : []),
+    ...(programs === "ssh" || programs === "git"
+      ? [
+        "ProxyJump and ProxyCommand of your ssh configuration do not apply then; to keep them: postern ssh-config",
+      ]
+      : []),
+    ...(programs === "ssh"
+      ? ["ssh and scp read no variable: ssh -o ProxyCommand='postern nc %h %p' HOST; or: postern ssh-config"]
+      : []),
+  ];
+}
+
+/** The value that a variable had before the first `env`. */
+function former(name: string, current: EnvironmentOptions["current"]): string | undefined {
+  return current(markedNames(current).includes(name) ? saved(name) : name) || undefined;
+}
+
+/** Adds to the options of Java. A JVM prints this variable, so it never contains a password. */
+function javaVariable(
+  { listener, current, noProxy }: EnvironmentOptions,
+  protocols: readonly ("http" | "socks")[],
+) {
   const { host, port } = parseTarget(listener);
-  const former = current(
-    markedNames(current).includes("JAVA_TOOL_OPTIONS") ? saved("JAVA_TOOL_OPTIONS") : "JAVA_TOOL_OPTIONS",
-  );
-  const options = speaks === "socks"
-    ? [
-      `-DsocksProxyHost=${host}`,
-      `-DsocksProxyPort=${port}`,
-      `-DsocksNonProxyHosts=${items.join("|")}`,
-    ]
-    : [
+  const options = {
+    http: [
       ...["http", "https"].flatMap((
         scheme,
       ) => [`-D${scheme}.proxyHost=${host}`, `-D${scheme}.proxyPort=${port}`]),
-      `-Dhttp.nonProxyHosts=${items.join("|")}`,
-    ];
-  return { JAVA_TOOL_OPTIONS: [...(former ? [former] : []), ...options].join(" ") };
+      `-Dhttp.nonProxyHosts=${noProxy.join("|")}`,
+    ],
+    // JDBC drivers connect with plain sockets, to which only these properties apply.
+    socks: [
+      `-DsocksProxyHost=${host}`,
+      `-DsocksProxyPort=${port}`,
+      `-DsocksNonProxyHosts=${noProxy.join("|")}`,
+    ],
+  };
+  const name = "JAVA_TOOL_OPTIONS";
+  return {
+    [name]: [former(name, current) ?? [], ...protocols.map((protocol) => options[protocol])].flat().join(" "),
+  };
+}
+
+/** The ssh commands of git and rsync: `postern nc` connects to the server by the rules. */
+function sshVariables({ self = ["postern"], id, config, current }: EnvironmentOptions) {
+  const nc = [
+    ...[...self, "nc"],
+    // postern nc uses an instance or a file, not both.
+    ...(id !== undefined ? ["--id", id] : config !== undefined ? ["--config", config] : []),
+  ];
+  // ssh passes the command to a shell, after it has replaced the tokens.
+  const command = `${nc.map((word) => posixWord(word.replaceAll("%", "%%"))).join(" ")} %h %p`;
+  const option = `ProxyCommand=${command}`;
+  const added = (name: string, word: string) => `${former(name, current) ?? "ssh"} -o ${word}`;
+  return {
+    GIT_SSH_COMMAND: added("GIT_SSH_COMMAND", posixWord(option)),
+    // rsync splits this value itself: a doubled quote stands for one.
+    RSYNC_RSH: added("RSYNC_RSH", `'${option.replaceAll("'", "''")}'`),
+  };
 }
 
 function authorityOf(listener: string): string {

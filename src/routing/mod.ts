@@ -1,10 +1,11 @@
 export { catalogueNotes, catalogueRules } from "./catalogue_rules.ts";
 export { overlaps, ownedInside } from "./domain_report.ts";
-export { environmentFor, type EnvironmentOptions, undoEnvironment } from "./environment.ts";
+export { environmentFor, type EnvironmentOptions, type ProgramKind, undoEnvironment } from "./environment.ts";
 export { mayBeOfCluster } from "./first_contact.ts";
 export type { Domains, Held } from "./guard.ts";
 export { comparableHost } from "./host.ts";
 export { isInside } from "./network_tree.ts";
+export { namedPorts } from "./named_ports.ts";
 export { type Client, noProxyFor } from "./no_proxy.ts";
 export { pacFile } from "./pac.ts";
 export { formatPattern, parsePattern, type Pattern } from "./pattern.ts";
@@ -13,4 +14,5 @@ export { routeSettings, rulesOfSettings, type WrittenPattern } from "./route_set
 export { type Route, Router } from "./router.ts";
 export type { Rule, Tables, Tier } from "./rule.ts";
 export { conflicts } from "./rule_report.ts";
+export { type RoutedPatterns, routedPatterns } from "./ssh_patterns.ts";
 export { type Shell, shellLines } from "./shell_lines.ts";

@@ -16,8 +16,8 @@ const loopback: Record<Client | "portable", readonly string[]> = {
   portable: ["localhost", "127.0.0.1", "::1"],
   go: ["localhost", "127.0.0.1", "::1"],
   curl: ["localhost", "127.0.0.1", "::1"],
-  // urllib compares IPv6 literals with brackets, requests without.
-  python: ["localhost", "127.0.0.1", "::1", "[::1]"],
+  // urllib would need brackets around an IPv6 address, but httpx fails to read them.
+  python: ["localhost", "127.0.0.1", "::1"],
   java: ["localhost", "127.*", "[::1]"],
 };
 
@@ -94,8 +94,9 @@ function renderNetwork(text: string, pattern: NetworkPattern, client: Client | "
     if (port !== undefined) return { items: [formatTarget({ host: address, port })] };
     if (!isSix) return { items: [address] };
     if (client === "java") return { items: [`[${address}]`] };
-    if (client === "python") return { items: [address, `[${address}]`] };
-    return client === "portable" ? { items: [address], note: urllibNote } : { items: [address] };
+    return client === "portable" || client === "python"
+      ? { items: [address], note: urllibNote }
+      : { items: [address] };
   }
   if (client === "java") {
     if (isSix || bits % 8 !== 0 || bits === 0) {
@@ -105,14 +106,14 @@ function renderNetwork(text: string, pattern: NetworkPattern, client: Client | "
   }
   const network = `${address}/${bits}`;
   if (bits === 0 && client !== "go") return leftOut("curl treats a prefix of 0 bits as a single address");
-  if (client === "python") {
-    return isSix ? leftOut("Python does not support IPv6 networks") : { items: [network], note: urllibNote };
+  if (isSix && (client === "python" || client === "portable")) {
+    return leftOut("Python's httpx fails to read IPv6 networks");
   }
   if (client === "curl") {
     const note = `"${text}" needs curl 7.86 or newer${isSix ? "; IPv6 networks need an even newer one" : ""}`;
     return { items: [network], note };
   }
-  return client === "portable" ? { items: [network], note: urllibNote } : { items: [network] };
+  return client === "go" ? { items: [network] } : { items: [network], note: urllibNote };
 }
 
 const urllibNote = "Python's urllib ignores networks and IPv6 addresses in this list";

@@ -28,6 +28,15 @@ export function shellLines(changes: readonly EnvironmentChange[], shell: Shell):
   }).join("");
 }
 
+/** A word for a POSIX shell. */
+export function posixWord(word: string): string {
+  return /^[A-Za-z0-9_@%+=:,./-]+$/.test(word) ? word : quotedPosix(word);
+}
+
+function quotedPosix(text: string): string {
+  return `'${text.replaceAll("'", `'\\''`)}'`;
+}
+
 interface Language {
   set(name: string, value: string): string;
   copy(from: string, to: string): string;
@@ -36,7 +45,7 @@ interface Language {
 
 const languages: Record<Exclude<Shell, "json">, Language> = {
   sh: {
-    set: (name, value) => `export ${name}='${value.replaceAll("'", `'\\''`)}'`,
+    set: (name, value) => `export ${name}=${quotedPosix(value)}`,
     copy: (from, to) => `export ${to}="\${${from}-}"`,
     unset: (name) => `unset ${name}`,
   },

@@ -18,6 +18,8 @@ export const systemClock: Clock = {
     let timer = setTimeout(ring, Math.min(ms, longest));
     return { [Symbol.dispose]: () => clearTimeout(timer) };
   },
+  // `setTimeout` loads node's timers and their error messages.
+  signalAfter: (ms) => AbortSignal.timeout(Math.min(ms, longest)),
   async turn() {
     const { setImmediate } = timers ??= await import("node:timers");
     await new Promise<void>((resolve) => void setImmediate(resolve));

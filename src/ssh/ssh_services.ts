@@ -1,9 +1,10 @@
-import type { Clock, Conn, DialOptions, Log } from "../core/mod.ts";
+import type { Clock, Conn, Log } from "../core/mod.ts";
 import type { Files, Network } from "../world/mod.ts";
 import { PosternError } from "../words/mod.ts";
 import type { SshHost } from "./config/ssh_host.ts";
 import { HostKeys } from "./host_keys/host_keys.ts";
 import type { Prompt } from "./sign_in/ssh_auth.ts";
+import type { ProxyCommandOptions } from "./hops/proxy_command.ts";
 import type { ReadSshHost } from "./hops/ssh_chain.ts";
 import { SshPool, type SshStation, type SshTimes } from "./hops/ssh_pool.ts";
 import type { SshConfigContents } from "./config/ssh_config_files.ts";
@@ -27,7 +28,7 @@ export interface SshServicesOptions {
   /** The directory of that program's sockets; disposed with the services. */
   readonly directory?: AsyncDisposable;
   /** Runs a ProxyCommand; its stdio is the connection. */
-  readonly runCommand?: (command: string, options: DialOptions) => Promise<Conn>;
+  readonly runCommand?: (command: string, options: ProxyCommandOptions) => Promise<Conn>;
 }
 
 /** What all ssh transports share: sessions, known host keys, and one reading of the configuration. */

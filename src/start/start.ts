@@ -8,14 +8,12 @@ import {
   mayNeed,
   needsTable,
   optionNames,
-  plugin,
   readCommandLine,
   runtimeFlags,
   sourceFacts,
-  startsInstances,
+  startedLater,
   valueOf,
   workerPermissions,
-  writesKubeconfigs,
 } from "../permissions/mod.ts";
 import { Faults } from "./faults.ts";
 
@@ -45,11 +43,16 @@ export async function start(args: readonly string[], program: Program): Promise<
 /** Revokes unneeded permissions before it loads any package, then runs the command. */
 async function main(line: CommandLine, { version, main }: Program): Promise<number> {
   const { command } = line;
+  // ssh waits for `nc` at each connection. With an instance, it loads no package, and drops all permissions as soon as
+  // it is connected.
+  const quick = command === "nc" ? import("../cli/mod.ts").then(({ loadNc }) => loadNc()) : undefined;
   const runtime = await import("../runtime/mod.ts");
   const { createWorld, writeStderr } = runtime;
   const grants = commandGrants[command];
   runtime.copyEnvironment(grants?.env ?? []);
   let world = createWorld({ main, flags: [] });
+  const code = await (await quick)?.(line, world);
+  if (code !== undefined) return code;
   const directories = placesOf(world);
   const facts = directories && sourceFacts(
     { directories, self: Deno.execPath(), directory: () => world.process.directory, platform: Deno.build.os },
@@ -76,15 +79,13 @@ async function main(line: CommandLine, { version, main }: Program): Promise<numb
   const log = new LineWriter({ sink: writeStderr, gather });
   const { run } = await import("../cli/mod.ts");
   // Deno's flags for processes that start from source later: a background instance gets the flags of this command line,
-  // a service the flags of an instance, and an exec plugin in a kubeconfig the flags of the plugin.
-  const handsOn = (startsInstances(command) || writesKubeconfigs(command)) && !world.process.isCompiled;
+  // a service the flags of an instance, an exec plugin in a kubeconfig the flags of the plugin, and a ProxyCommand
+  // those of `nc`.
+  const later = world.process.isCompiled ? undefined : startedLater(command);
   // Without --quiet, Deno logs a line for each permitted program that is missing.
-  const flags = !facts || !handsOn ? [] : [
+  const flags = !facts || later === undefined ? [] : [
     ...[...runtimeFlags, "--quiet"],
-    ...flagsFor(
-      command === "proxy" ? line : readCommandLine([writesKubeconfigs(command) ? plugin : "proxy"]),
-      facts,
-    ),
+    ...flagsFor(command === "proxy" ? line : readCommandLine([later]), facts),
   ];
   world = createWorld({ main, flags, rights });
   const flushLog = () => log.flush();

@@ -36,6 +36,7 @@ export class Kubernetes implements Transport {
     this.names = {
       find: async (name, options) => await (await this.#loaded()).find(name, options),
       nameOf: (address) => this.#clusters?.nameOf(address),
+      all: async (options) => await (await this.#loaded()).all(options),
     };
     if (settings.contexts === undefined) {
       this.tables = this.#late = new LateTables(async (signal) =>

@@ -78,5 +78,8 @@ export default defineTransport({
   references: (settings) =>
     "cluster" in settings ? [{ name: settings.cluster, path: ["cluster"], problem: clusterProblem }] : [],
   create: (settings, deps) =>
-    "cluster" in settings ? proxyOfTransport(settings, deps) : new UpstreamProxy(settings, deps),
+    "cluster" in settings
+      ? proxyOfTransport(settings, deps)
+      // Another transport on the path carries the TCP connection to the proxy, but no datagrams.
+      : new UpstreamProxy(settings, { ...deps, udp: deps.via === undefined ? deps.network : undefined }),
 });

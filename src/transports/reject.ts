@@ -1,5 +1,5 @@
 import { described, text } from "../config/mod.ts";
-import type { Conn, Transport } from "../core/mod.ts";
+import type { Conn, DatagramPath, Transport } from "../core/mod.ts";
 import { PosternError } from "../words/mod.ts";
 import { defineTransport } from "./define_transport.ts";
 
@@ -14,6 +14,10 @@ export class Reject implements Transport {
   }
 
   dial(): Promise<Conn> {
+    return Promise.reject(new PosternError("not_allowed", this.#sentence));
+  }
+
+  datagrams(): Promise<DatagramPath> {
     return Promise.reject(new PosternError("not_allowed", this.#sentence));
   }
 

@@ -60,8 +60,8 @@ export {
   encodeSocks5Verdict,
   socks5Commands,
   socks5Methods,
-  type Socks5Request,
 } from "./socks5.ts";
+export { decodeSocks5Datagram, encodeSocks5Datagram } from "./socks5_datagram.ts";
 export {
   sealWebSocketFrame,
   webSocketClientFrame,

@@ -3,7 +3,8 @@ import { formatIp, parseIPv4, PosternError, type Target } from "../words/mod.ts"
 import { decoder, malformed } from "./decoder.ts";
 import { decodeHost } from "./host.ts";
 
-export const socks4Commands = { connect: 1, bind: 2 } as const;
+/** The commands, and Tor's lookup of a name (socks-extensions, section 2). */
+export const socks4Commands = { connect: 1, bind: 2, resolve: 0xf0 } as const;
 
 /** The reply codes; 0x5D means a wrong user id. */
 export const socks4Replies = { granted: 0x5a, refused: 0x5b, wrongUser: 0x5d } as const;
@@ -53,8 +54,13 @@ export const decodeSocks4Reply: Decode<number> = decoder((cursor) => {
   return code;
 });
 
-export function encodeSocks4Reply(code: number): Uint8Array<ArrayBuffer> {
-  return Uint8Array.of(0, code, 0, 0, 0, 0, 0, 0);
+/** Encodes a reply; `address` is the IPv4 address that answers a lookup. */
+export function encodeSocks4Reply(code: number, address = "0.0.0.0"): Uint8Array<ArrayBuffer> {
+  const ip = parseIPv4(address);
+  if (!ip) {
+    throw new PosternError("name_not_found", `Cannot send ${address} over SOCKS4: not an IPv4 address`);
+  }
+  return Uint8Array.of(0, code, 0, 0, ...ip);
 }
 
 const text = new TextDecoder();

@@ -6,8 +6,8 @@ import { decodeHost } from "./host.ts";
 /** The authentication methods (RFC 1928, section 3). */
 export const socks5Methods = { none: 0, password: 2, unacceptable: 0xff } as const;
 
-/** The commands (RFC 1928, section 4). */
-export const socks5Commands = { connect: 1, bind: 2, associate: 3 } as const;
+/** The commands (RFC 1928, section 4), and Tor's lookups (socks-extensions, section 2). */
+export const socks5Commands = { connect: 1, bind: 2, associate: 3, resolve: 0xf0, resolvePtr: 0xf1 } as const;
 
 /** The client's first message: the authentication methods it offers. */
 export interface Socks5Greeting {
@@ -110,7 +110,8 @@ export function encodeSocks5Reply(code: number, bound: Target = unbound): Uint8A
 const text = new TextDecoder();
 const addressTypes = { v4: 1, name: 3, v6: 4 } as const;
 
-function readHost(cursor: Cursor): string {
+/** Reads an address type and an address. */
+export function readHost(cursor: Cursor): string {
   const type = cursor.u8();
   if (type === addressTypes.v4) return formatIp(cursor.take(4));
   if (type === addressTypes.name) return decodeHost(cursor.take(cursor.u8()));
@@ -127,7 +128,8 @@ function readBound(cursor: Cursor): string {
   throw malformed(`an address of unknown type ${type}`);
 }
 
-function addressBytes({ host, port }: Target): number[] {
+/** Encodes an address type, an address and a port. */
+export function addressBytes({ host, port }: Target): number[] {
   const ip = parseIp(host);
   const tail = [port >> 8, port & 255];
   if (ip) return [ip.length === 4 ? addressTypes.v4 : addressTypes.v6, ...ip, ...tail];

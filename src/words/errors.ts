@@ -16,6 +16,7 @@ export type ErrorCode =
 /** A detail of a code that changes the answer to a client or a caller. */
 export type ErrorDetail =
   | "in_use"
+  | "low_port"
   | "network"
   | "host"
   | "reset"

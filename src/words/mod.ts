@@ -11,7 +11,7 @@ export {
 } from "./address.ts";
 export { asciiName } from "./ascii_name.ts";
 export { canonicalHost } from "./canonical_host.ts";
-export type { Endpoint } from "./endpoint.ts";
+export { type Endpoint, formatEndpoint } from "./endpoint.ts";
 export {
   asCause,
   asPosternError,

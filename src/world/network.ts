@@ -9,6 +9,8 @@ export interface Network {
   connect(endpoint: Endpoint, options: { signal: AbortSignal; from?: string }): Promise<Conn>;
   /** Binds immediately; an address in use is a `config` error that names the owner if known. */
   listen(endpoint: Endpoint): Listening;
+  /** Whether so many descriptors are free; optional. */
+  hasRoom?(descriptors: number): boolean;
   /** Binds a UDP socket; fails as `listen` does. */
   datagrams(endpoint: { readonly host: string; readonly port: number }): Promise<Datagrams>;
   /** Takes over a listening TCP socket that the service manager passed as a file descriptor. */
@@ -18,6 +20,8 @@ export interface Network {
    * returning none.
    */
   lookup(name: string, options: { signal: AbortSignal }): Promise<readonly string[]>;
+  /** The name of an address from the system resolver; throws `name_not_found` without one. Optional. */
+  nameOf?(address: string, options: { signal: AbortSignal }): Promise<string>;
   /** The addresses of this machine, with interface names. */
   addresses(): readonly string[];
   /** The same addresses with their prefix lengths; optional. */

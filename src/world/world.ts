@@ -200,6 +200,12 @@ export interface Terminal {
   err(text: string): Promise<void>;
   readInput(limit: number): Promise<string>;
   /**
+   * Standard input and output as one connection; nothing else may use them meanwhile. A reader of the output sees its
+   * end when the process ends, so after `closeWrite` the input ends too if a program may be waiting for that: when
+   * the input is a terminal, or when the output is a pipe and the input is silent.
+   */
+  conn(options?: { readonly inputEnded?: () => void }): Conn;
+  /**
    * Asks the user at the terminal, one question at a time; prompts on stderr. Undefined without a terminal on
    * stdin and stderr, or without an answer. The interrupt key throws `cancelled` and raises SIGINT for all
    * listeners.

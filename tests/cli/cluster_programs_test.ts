@@ -49,7 +49,7 @@ peerTest(
       const { code, stdout } = await home.run(["shell", "c-lab-1", "--", sh, "-c", script]);
       assert.equal(code, 0);
       assert.match(stdout, /server: "https:\/\/api\.c-lab-1\.example\.net:6443"/);
-      assert.match(stdout, /^c-lab-1 1 http:\/\/127\.0\.0\.1:[0-9]+ socks5h:\/\/127\.0\.0\.1:[0-9]+$/m);
+      assert.match(stdout, /^c-lab-1 1 http:\/\/127\.0\.0\.1:[0-9]+ http:\/\/127\.0\.0\.1:[0-9]+$/m);
       assert.match(stdout, /^-rw------- /m);
     });
     await t.step("arguments that begin with - are passed to the user's shell", async () => {

@@ -44,7 +44,8 @@ peerTest(
     for (const name of ["http_proxy", "HTTP_PROXY", "https_proxy", "HTTPS_PROXY"]) {
       assert.equal(env[name], `http://${address}`);
     }
-    assert.equal(env.all_proxy, `socks5h://${address}`);
+    assert.equal(env.all_proxy, `http://${address}`);
+    assert.equal(env.NODE_USE_ENV_PROXY, "1");
     assert.match(env.no_proxy ?? "", /^localhost,127\.0\.0\.1,::1,/);
     assert.equal(env.NO_PROXY, env.no_proxy);
   },
@@ -89,8 +90,8 @@ Deno.test("postern env prints a required password only with --with-credentials",
 const listeners = [
   { listen: "{ socks: 127.0.0.1:3141 }", url: "socks5h://127.0.0.1:3141", all: "socks5h://127.0.0.1:3141" },
   { listen: "{ http: 127.0.0.1:3142 }", url: "http://127.0.0.1:3142", all: "http://127.0.0.1:3142" },
-  { listen: "{ mixed: 127.0.0.1:80 }", url: "http://127.0.0.1:80", all: "socks5h://127.0.0.1:80" },
-  { listen: "{ mixed: '[::1]:80' }", url: "http://[::1]:80", all: "socks5h://[::1]:80" },
+  { listen: "{ mixed: 127.0.0.1:80 }", url: "http://127.0.0.1:80", all: "http://127.0.0.1:80" },
+  { listen: "{ mixed: '[::1]:80' }", url: "http://[::1]:80", all: "http://[::1]:80" },
 ];
 for (const { listen, url, all } of listeners) {
   Deno.test(`postern env uses the protocol of the listener: listen: ${listen}`, async () => {
@@ -138,4 +139,78 @@ peerTest("the variables of postern env work with a SOCKS-only listener", ["curl"
   }).output();
   const text = (bytes: Uint8Array) => new TextDecoder().decode(bytes);
   assert.deepEqual([text(page.stdout), text(page.stderr)], ["hi", ""], stderr);
+});
+
+Deno.test("postern env --for writes what one kind of program needs, from an instance and from the file", async (t) => {
+  await using home = await Household.open();
+  const config = await home.configure(
+    "listen: { mixed: 127.0.0.1:12000 }\ndirect: [near.test, '2001:db8::/32']\n",
+  );
+  await using listener = await home.instance();
+  const address = await listener.address();
+  const port = address.split(":")[1];
+  const cases = [
+    { args: ["--socks"], name: "ALL_PROXY", value: /^socks5h:\/\/127\.0\.0\.1:[0-9]+$/ },
+    { args: [], name: "NO_PROXY", value: /^localhost,127\.0\.0\.1,::1,near\.test$/ },
+    { args: ["--for", "go"], name: "NO_PROXY", value: /,near\.test$/ },
+    {
+      args: ["--for", "jdbc"],
+      name: "JAVA_TOOL_OPTIONS",
+      value:
+        /^-DsocksProxyHost=.*-DsocksNonProxyHosts=localhost\|127\.\*\|\[::1\]\|\*\.near\.test\|near\.test$/,
+    },
+    { args: ["--for", "all"], name: "JAVA_TOOL_OPTIONS", value: /-Dhttp\.nonProxyHosts=.*-DsocksProxyHost=/ },
+    { args: ["--for", "all", "--id", "default"], name: "GIT_SSH_COMMAND", value: / nc --id default %h %p'$/ },
+  ];
+  for (const { args, name, value } of cases) {
+    for (const more of [[], ["--config", config]]) {
+      await t.step([...args, ...more.slice(0, 1)].join(" "), async () => {
+        const { code, stdout, stderr } = await home.run(["env", "--shell", "json", ...args, ...more]);
+        assert.equal(code, 0, stderr);
+        const set = JSON.parse(stdout)[name];
+        assert.match(set, value);
+        if (more.length === 0 && name === "JAVA_TOOL_OPTIONS") {
+          assert.ok(set.includes(`ProxyPort=${port}`), set);
+        }
+      });
+    }
+  }
+});
+
+Deno.test("postern env --for git lets postern nc read the same configuration", async () => {
+  await using home = await Household.open();
+  const config = await home.configure("default: direct\n");
+  const set = async (args: readonly string[], cwd?: string) => {
+    const { code, stdout, stderr } = await home.run(
+      ["env", "--for", "git", "--shell", "json", ...args],
+      cwd === undefined ? {} : { cwd },
+    );
+    assert.equal(code, 0, stderr);
+    return JSON.parse(stdout).GIT_SSH_COMMAND;
+  };
+  assert.match(await set([]), / nc %h %p'$/);
+  const named = await set(["--config", "config.yaml"], home.places.config);
+  assert.ok(named.endsWith(` nc --config ${config} %h %p'`), named);
+});
+
+Deno.test("postern env --for docker prints the block of docker's file, and how containers reach the listener", async () => {
+  await using home = await Household.open();
+  await home.configure("listen: { mixed: 127.0.0.1:12000 }\ndirect: [near.test]\n");
+  const { code, stdout, stderr } = await home.run(["env", "--for", "docker"]);
+  assert.equal(code, 0, stderr);
+  const url = "http://host.docker.internal:12000";
+  assert.deepEqual(JSON.parse(stdout), {
+    proxies: {
+      default: {
+        httpProxy: url,
+        httpsProxy: url,
+        allProxy: url,
+        noProxy: "localhost,127.0.0.1,::1,near.test",
+      },
+    },
+  });
+  assert.match(stderr, /note: containers reach this machine as host\.docker\.internal: .*--add-host=/);
+  const lines = await home.run(["env", "--for", "docker", "--shell", "sh"]);
+  assert.equal(lines.code, 2, lines.stderr);
+  assert.match(lines.stderr, /Cannot write the settings of docker as shell lines/);
 });

@@ -1,4 +1,5 @@
 import type { ConnKind } from "./conn_contract.ts";
+import { controlStreams } from "./conns/control_streams.ts";
 import { memoryConns } from "./conns/memory_conns.ts";
 import { packetTunnels } from "./conns/packet_tunnels.ts";
 import { portForwards } from "./conns/port_forwards.ts";
@@ -13,6 +14,7 @@ export const slowConnKinds: readonly ConnKind[] = programConns();
 /** Every kind of connection. `tests/unit/scripts/contracts_test.ts` fails for one that is missing here. */
 export const connKinds: readonly ConnKind[] = [
   ...memoryConns(),
+  ...controlStreams(),
   ...sockets(),
   ...tlsConns(),
   ...slowConnKinds,

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { PacketTunnel } from "../../src/konnectivity/packet_tunnel.ts";
 import { ForwardStream } from "../../src/kube/forward/forward_stream.ts";
 import type { MuxStream } from "../../src/mux/mod.ts";
-import { type ChannelLink, SshChannel } from "../../src/ssh/session/ssh_channel.ts";
+import { type ChannelLink, firstWindow, SshChannel } from "../../src/ssh/session/ssh_channel.ts";
 import { FakeClock } from "../support/fake_clock.ts";
 
 /** A stream, and its messages to the peer. */
@@ -28,8 +28,10 @@ function sshChannel(): Carried {
     room: () => undefined,
     now: () => 0,
     roundTrip: undefined,
+    share: undefined,
   };
-  const stream = new SshChannel(link, { peer: "target", remote: 0, window: room, packetSize: 400 });
+  const terms = { peer: "target", remote: 0, window: room, packetSize: 400, receives: firstWindow };
+  const stream = new SshChannel(link, terms);
   return { stream, said, room, makeRoom: () => stream.onWindow(room) };
 }
 

@@ -10,6 +10,7 @@ const released = "fetches a release; tests/interop/install_script_test.ts uses a
 const others = "for another program, which the tests do not have";
 const sidecars = "for pods of HyperShift, with their paths; tests/interop/hypershift_test.ts";
 const asking = "asks at a terminal; tests/cli/setup_test.ts";
+const containers = "needs docker; tests/interop/container_test.ts has a container without it";
 const tokens = "an excerpt; tests/interop/konnectivity_cluster_test.ts has the whole command";
 
 /** Blocks that no test runs, by page and first line, with the reason. */
@@ -26,6 +27,11 @@ const leftOut: Readonly<Record<string, string>> = {
   'docs/guide/laptop.md: chromium --user-data-dir="$HOME/.config/chromium-corp" --proxy-pac-url=http://localhost:12000/proxy.pac':
     window,
   "docs/guide/laptop.md: postern system-proxy on": desktop,
+  "docs/guide/docker.md: docker run --rm --network host --env http_proxy --env https_proxy --env no_proxy IMAGE":
+    containers,
+  "docs/guide/docker.md: docker run --rm --add-host=host.docker.internal:host-gateway IMAGE": containers,
+  "docs/guide/docker.md: http_proxy=$(jq -r .proxies.default.httpProxy proxies.json)": containers,
+  "docs/guide/docker.md: http_proxy=http://host.containers.internal:12000 podman run --rm IMAGE": containers,
   "docs/guide/ci.md: # .github/workflows/deploy.yml, the steps of a job": others,
   "docs/guide/ci.md: # .gitlab-ci.yml": others,
   "docs/guide/emergency.md: # the password of the resource": others,

@@ -77,7 +77,10 @@ export interface Outcome {
 }
 
 /** The ports in documents; a run replaces them with free ones. */
-const namedPorts = ["12000", "12001", "12100", "8000", "8080", "1053"];
+const namedPorts = [
+  ...["12000", "12001", "12100", "8000", "8080", "1053"],
+  ...["15432", "15433", "13306", "16379"],
+];
 
 /** Commands with a default address, which another process may use on this machine. */
 const addresses = [

@@ -1,3 +1,4 @@
+import { mariadbPeers, postgresPeers } from "../support/databases.ts";
 import type { PeerPaths } from "../support/peers.ts";
 import { sshPeers } from "../support/sshd.ts";
 import {
@@ -8,7 +9,9 @@ import {
 } from "./cluster_surroundings.ts";
 import type { Surroundings } from "./document_run.ts";
 import {
+  databaseSurroundings,
   fleetSurroundings,
+  gitSurroundings,
   konnectivitySurroundings,
   proxySurroundings,
   sshSurroundings,
@@ -18,16 +21,25 @@ export type { Surroundings };
 
 /** The real programs in the documents. */
 export const surroundingPeers = [
+  ...mariadbPeers,
+  ...postgresPeers,
   ...sshPeers,
   "dex",
   "dig",
+  "git",
   "gpg",
   "kubectl",
   "kubelogin",
   "kubernetes",
   "lieutenant",
+  "mariadb",
   "microsocks",
+  "psql",
+  "redis_cli",
+  "redis_server",
+  "rsync",
   "tinyproxy",
+  "torsocks",
   "versitygw",
 ] as const;
 
@@ -38,10 +50,20 @@ export interface Start {
 }
 
 /** The surroundings that documents may request. */
-type Kind = "cluster" | "egress" | "emergency" | "fleet" | "konnectivity" | "proxies" | "ssh";
+type Kind =
+  | "cluster"
+  | "databases"
+  | "egress"
+  | "emergency"
+  | "fleet"
+  | "git"
+  | "konnectivity"
+  | "proxies"
+  | "ssh";
 
 /** The kinds that each kind includes. */
 const included: Readonly<Record<string, readonly string[]>> = {
+  databases: ["ssh"],
   egress: ["cluster"],
   emergency: ["cluster"],
   fleet: ["ssh"],
@@ -58,9 +80,11 @@ export class RealSurroundings implements AsyncDisposable {
     const start = this.#start = { paths, started: new AsyncDisposableStack() };
     this.#kinds = {
       cluster: () => this.#cluster(),
+      databases: () => databaseSurroundings(start),
       egress: async () => await egressSurroundings(await this.#cluster()),
       emergency: async () => await emergencySurroundings({ ...start, ...await this.#cluster() }),
       fleet: () => fleetSurroundings(start),
+      git: () => gitSurroundings(start),
       konnectivity: () => Promise.resolve(konnectivitySurroundings),
       proxies: () => proxySurroundings(start),
       ssh: () => sshSurroundings(start),

@@ -9,12 +9,14 @@ import {
   decodeSocks4Request,
   decodeSocks5Choice,
   decodeSocks5Credentials,
+  decodeSocks5Datagram,
   decodeSocks5Greeting,
   decodeSocks5Reply,
   decodeSocks5Request,
   decodeSocks5Verdict,
   encodeSocks4Request,
   encodeSocks5Credentials,
+  encodeSocks5Datagram,
   encodeSocks5Greeting,
   encodeSocks5Reply,
   encodeSocks5Request,
@@ -58,6 +60,12 @@ Deno.test("socks5 reads its own output and asks for more at every cut", () => {
   fc.assert(fc.property(command, target, (code, bound) => {
     checkLaws(decodeSocks5Reply, { code, bound }, encodeSocks5Reply(code, bound));
   }));
+  fc.assert(fc.property(target, junk, (target, data) => {
+    const bytes = encodeSocks5Datagram(target, data);
+    const header = bytes.slice(0, bytes.length - data.length);
+    checkLaws(decodeSocks5Datagram, { fragment: 0, target }, header);
+    assert.deepEqual(bytes.subarray(header.length), data);
+  }));
   fc.assert(fc.property(fc.array(fc.integer({ min: 0, max: 255 }), { maxLength: 255 }), (methods) => {
     checkLaws(decodeSocks5Greeting, { methods }, encodeSocks5Greeting({ methods }));
   }));
@@ -84,6 +92,7 @@ const decoders: Record<string, Decode<unknown>> = {
   "socks5.decodeVerdict": decodeSocks5Verdict,
   "socks5.decodeRequest": decodeSocks5Request,
   "socks5.decodeReply": decodeSocks5Reply,
+  "socks5.decodeDatagram": decodeSocks5Datagram,
 };
 
 for (const [label, decode] of Object.entries(decoders)) {
@@ -107,10 +116,10 @@ for (const [label, decode] of Object.entries(decoders)) {
 }
 
 const hello = fc.oneof(
-  fc.record({ command: fc.constantFrom(1, 1, 1, 2, 3, 9), target }).map((request) =>
+  fc.record({ command: fc.constantFrom(1, 1, 1, 2, 3, 9, 0xf0, 0xf1), target }).map((request) =>
     Uint8Array.of(5, 1, 0, ...encodeSocks5Request(request))
   ),
-  fc.record({ command: fc.constantFrom(1, 1, 1, 2), target, user: fc.constant("u") }).map(
+  fc.record({ command: fc.constantFrom(1, 1, 1, 2, 0xf0), target, user: fc.constant("u") }).map(
     encodeSocks4Request,
   ),
 );

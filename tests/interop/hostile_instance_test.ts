@@ -39,6 +39,11 @@ const answers = {
   "/v1/page": { url: `http://${evil}/#token=x` },
   "/v1/connections": [],
   "/v1/explain": { target: "a.example:443", transport: "evil", because: "evil", hops: [], losers: [] },
+  "/v1/hosts": {
+    range: "127.64.0.0/12",
+    hosts: [{ address: "203.0.113.9", name: "bank.example", ports: [] }],
+    problems: [],
+  },
   "/v1/reload": { changed: true, changes: ["evil"], warnings: [] },
   "/v1/stop": { state: "draining", drain: 0 },
 };
@@ -59,6 +64,7 @@ const commands: readonly (readonly string[])[] = [
   ["explain", "a.example"],
   ["env", "--shell", "sh"],
   ["pac"],
+  ["hosts"],
   ["reload"],
   ["stop"],
   ["stop", "--all"],
@@ -237,6 +243,7 @@ const refusals: readonly {
   { args: ["env"], code: 1, says: /it names 203\.0\.113\.9:3128, which is neither on loopback/ },
   { args: ["pac"], code: 1, says: /it names 203\.0\.113\.9:3128, which is neither on loopback/ },
   { args: ["status", "--page"], code: 1, says: /it names 203\.0\.113\.9:80, which is neither on loopback/ },
+  { args: ["hosts"], code: 1, says: /hosts\[0\]\.address must be a loopback address/ },
   {
     args: ["dns", "--apply"],
     code: 4,

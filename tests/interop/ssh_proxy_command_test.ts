@@ -37,7 +37,7 @@ function services(shell: string) {
   };
   const process = { pipe, env: (name: string) => name === "SHELL" ? shell : undefined };
   return {
-    runCommand: (command: string, options: { signal: AbortSignal }) =>
+    runCommand: (command: string, options: { signal: AbortSignal; alias: string }) =>
       runProxyCommand(command, { process, clock }, options),
     /** Waits for the commands, which end slightly after their connections. */
     ended: () => Promise.all(commands),
@@ -105,13 +105,16 @@ peerTest(
     const there = (name: string) =>
       eventually(name, () => Deno.stat(`${directory}/${name}`).then(() => true, () => false));
     const stop = new AbortController();
-    const dialing = assert.rejects(runCommand(waiting("dial"), { signal: stop.signal }), /enough/);
+    const dialing = assert.rejects(
+      runCommand(waiting("dial"), { signal: stop.signal, alias: "jump1" }),
+      /enough/,
+    );
     await there("dial");
     stop.abort(new Error("enough"));
     await dialing;
     await there("dial_end");
     // A server may wait for its client to speak first.
-    const conn = await runCommand(waiting("connection"), { signal });
+    const conn = await runCommand(waiting("connection"), { signal, alias: "jump1" });
     const reading = assert.rejects(conn.read(new Uint8Array(1)), /dropped/);
     await there("connection");
     conn.abort(new Error("dropped"));

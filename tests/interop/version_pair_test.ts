@@ -63,6 +63,15 @@ for (const { instance, command, hasRuntime } of pairs) {
       assert.equal(code, args.includes("--dial") ? 6 : 0, `${args.join(" ")}: ${stderr}`);
       assert.match(stdout, prints, args.join(" "));
     }
+    if (instance === "earlier") {
+      // An instance of that version cannot forward for a command.
+      await using forward = client.start(["forward", "127.0.0.1:0:a.corp.example:1"]);
+      await forward.ready;
+      assert.match(
+        forward.stderr,
+        /^postern: instance "default" runs an older postern: forwarding by itself\n/,
+      );
+    }
     const stopped = await client.run(["stop"]);
     assert.deepEqual(stopped, { code: 0, stdout: "", stderr: 'postern: stopped "default"\n' });
     assert.equal((await listener.ended).code, 0, listener.stderr);

@@ -20,6 +20,12 @@ export class FakeClock implements Clock {
     return { [Symbol.dispose]: () => void this.#timers.delete(timer) };
   }
 
+  signalAfter(ms: number): AbortSignal {
+    const controller = new AbortController();
+    this.after(ms, () => controller.abort());
+    return controller.signal;
+  }
+
   turn(): Promise<void> {
     return Promise.resolve();
   }

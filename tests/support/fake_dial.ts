@@ -93,7 +93,7 @@ export function serveClient(
   };
   const [client, listener] = memoryPair(capacity === undefined ? {} : { capacity });
   stop.signal.addEventListener("abort", () => listener.abort(stop.signal.reason));
-  const served = serve(listener, new Messages(listener, { limit: 256 * 1024 }), deps, {
+  const served = serve(listener, new Messages(listener), deps, {
     signal: stop.signal,
   });
   return { client, served, dials, deps, clock, log, stop };

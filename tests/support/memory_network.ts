@@ -17,6 +17,8 @@ export type Fault = PosternError | "silent";
 export class MemoryNetwork implements Network {
   /** The resolver's answers by name. */
   readonly names = new Map<string, readonly string[]>();
+  /** The resolver's names by address. */
+  readonly namesOf = new Map<string, string>();
   /** Addresses (`192.0.2.1` or `192.0.2.1:80`) with faults. */
   readonly faults = new Map<string, Fault>();
   /** Every dialed address, in order. */
@@ -35,6 +37,8 @@ export class MemoryNetwork implements Network {
   own: readonly string[] = ["lo 127.0.0.1"];
   /** Stands in for TLS; undefined refuses TLS. */
   tls: ((conn: Conn, options: SecureOptions) => Promise<Conn>) | undefined;
+  /** Gives both ends of a connection the addresses of a loopback connection. */
+  isPlaced = false;
   readonly #listeners = new Map<string, MemoryListening>();
   readonly #datagrams = new Map<string, MemoryDatagrams>();
   readonly #isSocket: boolean;
@@ -47,6 +51,11 @@ export class MemoryNetwork implements Network {
   /** The number of connections that the client has not closed. */
   get open(): number {
     return this.conns.filter((conn) => !conn.isClosed).length;
+  }
+
+  /** The number of open UDP sockets. */
+  get openDatagrams(): number {
+    return this.#datagrams.size;
   }
 
   /** Counts open connections to some addresses. */
@@ -73,6 +82,11 @@ export class MemoryNetwork implements Network {
       throw new PosternError("refused", `Cannot reach ${key}`, { reason: "connection refused" });
     }
     const [near, far] = memoryPair({ isSocket: this.#isSocket });
+    if (this.isPlaced && "host" in endpoint) {
+      const [place, own] = [key, formatTarget({ host: endpoint.host, port: this.#nextPort++ })];
+      Object.defineProperties(near, { peer: { value: place }, local: { value: own } });
+      Object.defineProperties(far, { peer: { value: own }, local: { value: place } });
+    }
     this.conns.push(near);
     this.#addresses.set(near, key);
     listening.offer(far);
@@ -130,6 +144,12 @@ export class MemoryNetwork implements Network {
       throw new PosternError("name_not_found", `Cannot find "${name}"`, { reason: "no such name" });
     }
     return addresses;
+  }
+
+  nameOf(address: string): Promise<string> {
+    const name = this.namesOf.get(address);
+    if (name !== undefined) return Promise.resolve(name);
+    return Promise.reject(new PosternError("name_not_found", `Cannot find the name of ${address}`));
   }
 
   async secure(

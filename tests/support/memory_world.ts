@@ -1,6 +1,7 @@
 import type { Endpoint } from "../../src/words/mod.ts";
 import type { Listening, Needs, Process, SignalName, Terminal, World } from "../../src/world/mod.ts";
 import { FakeClock } from "./fake_clock.ts";
+import { memoryPair } from "./memory_conn.ts";
 import { MemoryFiles } from "./memory_files.ts";
 import { MemoryNetwork } from "./memory_network.ts";
 import { MemoryStores } from "./memory_stores.ts";
@@ -30,6 +31,8 @@ export class MemoryWorld implements World {
   readonly env: Record<string, string>;
   /** The needs that the program declared each time it dropped permissions. */
   readonly kept: (Needs | "nothing")[] = [];
+  /** Standard input and output as a connection, and its other end. */
+  readonly stdio = memoryPair();
   /** The output on stdout. */
   out = "";
   readonly #heard = new Map<SignalName, Set<() => void>>();
@@ -74,6 +77,7 @@ export class MemoryWorld implements World {
       err: () => Promise.resolve(),
       readInput: () => Promise.resolve(""),
       ask: () => Promise.resolve(undefined),
+      conn: () => this.stdio[0],
       takeScreen: () => undefined,
     };
   }

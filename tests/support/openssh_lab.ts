@@ -38,7 +38,7 @@ export class OpensshLab implements AsyncDisposable {
   readonly directory: OpensshDirectory;
   readonly network = createNetwork();
   readonly files = createFiles(systemClock);
-  readonly process: Pick<Process, "run" | "pipe" | "platform">;
+  readonly process: Pick<Process, "env" | "run" | "pipe" | "platform">;
   readonly #lab: SshLab;
   /** The path of the ssh configuration. */
   readonly config: string;
@@ -49,7 +49,7 @@ export class OpensshLab implements AsyncDisposable {
     // The tests may run the shell found in PATH.
     const pipe: Process["pipe"] = ([program = "", ...args], options) =>
       real.pipe([program.replace("/bin/sh", "sh"), ...args], options);
-    this.process = { run: real.run, pipe, platform: real.platform };
+    this.process = { env: () => undefined, run: real.run, pipe, platform: real.platform };
     this.#lab = lab;
     this.config = config;
     this.parent = `${lab.directory}/run`;

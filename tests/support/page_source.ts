@@ -1,4 +1,10 @@
-import type { ConnectionInfo, Status, WatchedWhole, WatchUpdate } from "../../src/control/mod.ts";
+import type {
+  ConnectionInfo,
+  ForwardUpdate,
+  Status,
+  WatchedWhole,
+  WatchUpdate,
+} from "../../src/control/mod.ts";
 import type { PageSource } from "../../src/listeners/mod.ts";
 
 /** An instance's state for tests of pages; `closed` lists the connections that a page closed. */
@@ -12,7 +18,10 @@ export function fakePageSource(more: Partial<PageSource> = {}): PageSource & { r
     status: () => sampleStatus,
     connections: () => [sampleConnection],
     watch: () => watchedOnce(),
+    forward: () => forwardsOnce(),
+    endForward: () => Promise.resolve(),
     sharesToken: () => true,
+    hosts: () => Promise.resolve({ range: "127.64.0.0/12", hosts: [], problems: [] }),
     closeConnection: (id) => id === sampleConnection.id && closed.push(id) > 0,
     reload: () => Promise.resolve({ changed: true, changes: ["route .svc now goes to lab"], warnings: [] }),
     stop: () => {},
@@ -32,6 +41,7 @@ export function fakePageSource(more: Partial<PageSource> = {}): PageSource & { r
       notes: [],
       needsAuth: !credentials,
     }),
+    sshHosts: () => Promise.resolve({ routed: [], left: [] }),
     environmentLines: (shell) => `# for ${shell}\n`,
     ...more,
   };
@@ -79,3 +89,8 @@ export const sampleWhole: WatchedWhole = {
   log: [],
   traffic: [],
 };
+
+async function* forwardsOnce(): AsyncGenerator<ForwardUpdate> {
+  await Promise.resolve();
+  yield { kind: "stopped" };
+}

@@ -27,17 +27,18 @@ export function peerTest<Name extends PeerName>(
   options: PeerTestOptions = {},
 ): void {
   const found = peers.map((peer) => [peer, findPeer(peer)] as const);
-  const missing = found.flatMap(([peer, at]) => "missing" in at ? [reasonFor(peer, at.missing)] : []);
-  const reason = platformReason(options.platforms) ?? missing[0];
+  const reason = platformReason(options.platforms) ?? peers.map(missingReason).find(Boolean);
   if (reason !== undefined) return skippedTest(name, reason);
   const paths = Object.fromEntries(found.flatMap(([peer, at]) => "path" in at ? [[peer, at.path]] : []));
   Deno.test(name, (context) => test(paths as PeerPaths<Name>, context));
 }
 
-/** Returns the reason of a skip; a missing optional peer is not a failure. */
-function reasonFor(name: PeerName, missing: string): string {
+/** Returns the reason of a skip, if the peer is missing; a missing optional peer is not a failure. */
+export function missingReason(name: PeerName): string | undefined {
+  const found = findPeer(name);
+  if ("path" in found) return undefined;
   const { isOptional }: Peer = known[name];
-  return isOptional ? `only on a machine with ${name}: ${missing}` : `needs ${name}: ${missing}`;
+  return isOptional ? `only on a machine with ${name}: ${found.missing}` : `needs ${name}: ${found.missing}`;
 }
 
 /** Registers a skipped test. `scripts/test.ts` prints and counts its reason. */

@@ -7,6 +7,7 @@ export class TargetServer implements AsyncDisposable {
   readonly #clients = new Set<RawClient>();
   readonly #serving = new Set<Promise<void>>();
   readonly #accepting: Promise<void>;
+  #isDraining = false;
   /** The number of clients. */
   count = 0;
 
@@ -53,9 +54,15 @@ export class TargetServer implements AsyncDisposable {
     }
   }
 
-  async [Symbol.asyncDispose](): Promise<void> {
-    this.#listener.close();
+  /** Refuses new clients; connected ones continue. */
+  async drain(): Promise<void> {
+    if (!this.#isDraining) this.#listener.close();
+    this.#isDraining = true;
     await this.#accepting;
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.drain();
     for (const client of this.#clients) client.close();
     await Promise.all(this.#serving);
   }

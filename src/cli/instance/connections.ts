@@ -12,7 +12,7 @@ import { type Column, table } from "../output/table.ts";
 const columns: readonly Column<ConnectionInfo>[] = [
   { title: "ID", show: ({ id }) => id, alignRight: true },
   { title: "CLIENT", show: ({ client, user }) => user === undefined ? client : `${user}@${client}` },
-  { title: "AS", show: ({ protocol }) => protocol },
+  { title: "AS", show: ({ protocol, forward = "" }) => `${protocol} ${forward}`.trimEnd() },
   { title: "TARGET", show: ({ target }) => target },
   { title: "TRANSPORT", show: ({ transport }) => transport },
   { title: "AGE", show: ({ ageMs }) => formatAge(ageMs), alignRight: true },

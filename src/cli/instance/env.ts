@@ -1,34 +1,41 @@
 import { object } from "@optique/core/constructs";
 import { optional } from "@optique/core/modifiers";
 import { option } from "@optique/core/primitives";
-import {} from "@optique/core/valueparser";
+import { alternatives } from "../../config/mod.ts";
 import { PosternError } from "../../words/mod.ts";
 import type { World } from "../../world/mod.ts";
 import { defineCommand } from "../line/command.ts";
 import { fromInstanceOrFiles } from "./from_instance_or_files.ts";
 import { instanceOption, oneOf, words } from "../line/options.ts";
+import { programKinds, socksOption } from "./program_options.ts";
 import { printableLines } from "../output/printable.ts";
 
 export default defineCommand({
   name: "env",
   summary: "Print proxy variables for your shell",
   description:
-    "Prints lines for the shell to evaluate. Programs read these variables differently. postern reports on " +
-    "stderr what it cannot express portably; --for writes the variables for one kind of program.",
+    "Prints lines for the shell to evaluate. All tested programs understand these variables; postern reports on " +
+    "stderr what they cannot express. Java, JDBC, git over ssh and docker need more: --for writes what one kind of " +
+    "program needs, and --for all everything at once. To run a single program, use postern run.",
   examples: [
     ['eval "$(postern env)"', "Set the variables in sh, bash and zsh"],
     ["postern env --shell fish | source", "Set them in fish"],
     ["postern env --shell powershell | Out-String | Invoke-Expression", "Set them in PowerShell"],
     ['eval "$(postern env --unset)"', "Unset them"],
-    ['eval "$(postern env --for java)"', "Set the variables of Java programs"],
+    ['eval "$(postern env --for all)"', "Set the variables for Java and git over ssh as well"],
+    ["postern env --for docker", "Print the proxies block of ~/.docker/config.json"],
   ],
   parser: object({
     shell: optional(option("--shell", oneOf(["sh", "fish", "powershell", "json"], "SHELL"), {
       description: words("Syntax: sh, fish, powershell or json (default: the syntax of $SHELL)."),
     })),
-    client: optional(option("--for", oneOf(["go", "curl", "java", "python"], "CLIENT"), {
-      description: words("Write variables for one kind of program: go, curl, java or python."),
+    programs: optional(option("--for", oneOf([...programKinds, "docker"], "PROGRAMS"), {
+      description: words(
+        `Write variables for one kind of program: ${alternatives([...programKinds, "docker"])} ` +
+          "(default: all programs that read proxy variables).",
+      ),
     })),
+    socks: socksOption,
     unset: option("--unset", { description: words("Print lines that unset the variables.") }),
     credentials: option("--with-credentials", {
       description: words("Include the instance's user and password; a terminal also needs --show."),
@@ -36,21 +43,38 @@ export default defineCommand({
     show: option("--show", { description: words("Allow --with-credentials when stdout is a terminal.") }),
     id: instanceOption(),
   }),
-  async run({ shell, client, unset, credentials, show, id = "default" }, world, context) {
-    const { renderEnvironment } = await import("../../instance/mod.ts");
+  async run({ shell, programs: asked, socks, unset, credentials, show, id }, world, context) {
+    const { dockerProxies, environmentsOf, renderEnvironment } = await import("../../instance/mod.ts");
     if (credentials && !show && world.terminal.isOutput) {
       throw new PosternError("usage", "Cannot print credentials to a terminal: missing option: --show", {
         hint: "pipe them to a program, or add --show",
       });
     }
-    const asked = client === undefined ? {} : { client };
-    const environment = unset ? undefined : await fromInstanceOrFiles(world, id, context, {
-      instance: (client) => client.env({ credentials, ...asked, signal: context.signal }),
+    if (asked === "docker" && (unset || (shell ?? "json") !== "json")) {
+      throw new PosternError(
+        "usage",
+        "Cannot write the settings of docker as shell lines: docker reads a file",
+        {
+          hint: "print the file's block: postern env --for docker",
+        },
+      );
+    }
+    const { config } = context.globals;
+    const programs = asked === "docker" ? undefined : asked;
+    const environment = unset ? undefined : await fromInstanceOrFiles(world, id ?? "default", context, {
+      instance: (instance) =>
+        environmentsOf(
+          programs,
+          (client) => instance.env({ credentials, ...(client && { client }), signal: context.signal }),
+        ),
       files: ({ environmentFromFiles }, sources) =>
-        environmentFromFiles(world, sources, { credentials, ...asked }),
+        environmentsOf(
+          programs,
+          (client) => environmentFromFiles(world, sources, { credentials, ...(client && { client }) }),
+        ),
     });
     world.process.keepOnly("nothing");
-    if (environment?.needsAuth && !credentials) {
+    if (environment?.portable.needsAuth && !credentials) {
       throw new PosternError(
         "auth",
         "Cannot print usable variables: the instance requires a user and a password",
@@ -59,10 +83,15 @@ export default defineCommand({
         },
       );
     }
-    const { text, notes } = renderEnvironment(world, environment, {
-      shell: shell ?? usualShell(world),
-      client,
-    });
+    const { text, notes } = environment && asked === "docker"
+      ? dockerProxies(environment.portable)
+      : renderEnvironment(world, environment, {
+        shell: shell ?? usualShell(world),
+        programs,
+        socks,
+        id,
+        config,
+      });
     for (const note of notes) await world.terminal.err(`postern: note: ${printableLines(note)}\n`);
     await world.terminal.out(text);
   },

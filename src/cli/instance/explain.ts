@@ -51,7 +51,7 @@ export default defineCommand({
 });
 
 export function explanationText(
-  { target, transport, because, hops, losers, held, dial }: ExplanationInfo,
+  { target, transport, because, hops, losers, forward, loopback, held, dial }: ExplanationInfo,
   paint: Paint,
 ): string {
   const path = hops.map(({ name, type, detail }) => {
@@ -71,6 +71,16 @@ export function explanationText(
       // In the order of dialing, from here to the target.
       `  path     ${["here", ...path.reverse(), target].map(printable).join(" > ")}`,
     ];
+  if (forward) {
+    const { address, target: to, name } = forward;
+    const named = name === undefined ? "" : ` (${name})`;
+    lines.push(
+      `  forward  ${printable(`postern forwards ${address} to ${to}${named}; explain that target`)}`,
+    );
+  }
+  if (loopback !== undefined) {
+    lines.push(`  loopback ${printable(`postern listens on ${loopback} for this target`)}`);
+  }
   let text = `${lines.join("\n")}\n`;
   for (const { name, problem, hint } of hops) {
     if (problem === undefined) continue;

@@ -3,8 +3,10 @@ import { optional } from "@optique/core/modifiers";
 import { argument, option } from "@optique/core/primitives";
 import { string } from "@optique/core/valueparser";
 import { PosternError } from "../../words/mod.ts";
+import { isNc } from "../../permissions/mod.ts";
 import { type Command, defineCommand, type RunContext } from "../line/command.ts";
 import { instanceOption, pathValue, words } from "../line/options.ts";
+import nc from "./nc.ts";
 import proxy from "./proxy.ts";
 import stop from "./stop.ts";
 
@@ -49,12 +51,13 @@ export const proxyOut = defineCommand({
   },
 });
 
-export const connect = defineCommand({
+const connectToCluster = defineCommand({
   name: "connect",
   summary: "Start a SOCKS listener for a cluster in the background",
   replacement: "postern proxy --kubernetes --background --listen-socks ADDR:PORT",
   description:
-    "kubevpn's spelling of postern proxy --kubernetes --background. postern does not change the system's network.",
+    "kubevpn's spelling of postern proxy --kubernetes --background. postern does not change the system's network. " +
+    "With HOST:PORT and without --socks, connect is the same as postern nc.",
   examples: [[
     "postern connect --socks",
     "Listen on 127.0.0.1:1080; postern disconnect stops the instance",
@@ -84,6 +87,12 @@ export const connect = defineCommand({
     return await proxy.start([...globalsOf(context), ...options], world, context);
   },
 });
+
+/** `connect HOST:PORT` is `nc HOST:PORT`; `readCommandLine` gives it the same permissions. */
+export const connect: Command = {
+  ...connectToCluster,
+  form: (args) => ({ command: isNc(args) ? nc : connectToCluster, args }),
+};
 
 export const disconnect = defineCommand({
   name: "disconnect",

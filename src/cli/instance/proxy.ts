@@ -35,6 +35,11 @@ const options = object({
       "Listen address for DNS, for the names of clusters and of dns.domains; loopback only.",
     ),
   })),
+  forwards: multiple(option("--forward", "-L", string({ metavar: "[ADDR:]PORT:HOST:PORT" }), {
+    description: words(
+      "Listen on PORT of ADDR (default: localhost) and connect each client to HOST:PORT as the rules route it; a path stands for a unix socket on either side. Any local user can connect to a TCP port; only you can connect to a unix socket.",
+    ),
+  })),
   routes: multiple(option("--route", string({ metavar: "PATTERN=TRANSPORT" }), {
     description: words(
       "Send targets that match PATTERN through a transport, by name or inline (x.example=ssh:jump1, *=proxy:http://127.0.0.1:3128).",
@@ -135,6 +140,7 @@ async function runInForeground(options: ProxyOptions, world: World, context: Run
   const idleExit = options.idleExit ?? (onDemand ? idleOnDemand : undefined);
   const { listen, listenSocks, listenHttp, listenUnix, listenDns, routes, allowOpen, mappingFile } = options;
   const { kubernetes, kubeconfig, namespace } = options;
+  const forwards = await forwardsOf(options, world);
   const { globals, version, signal } = context;
   await using file = logFile === undefined ? undefined : await logToFile(world, logFile);
   const log = file ? globals.createLog(world, { level: "info", write: file.write }) : context.log;
@@ -148,6 +154,7 @@ async function runInForeground(options: ProxyOptions, world: World, context: Run
       listenHttp,
       listenUnix: listenUnix.map((path) => absolutePath(world, path)),
       listenDns,
+      forwards,
       routes,
       allowOpen,
       mappingFile,
@@ -200,6 +207,13 @@ async function startInBackground(options: ProxyOptions, world: World, context: R
   );
 }
 
+async function forwardsOf({ forwards, namespace }: ProxyOptions, world: World) {
+  if (forwards.length === 0) return [];
+  const { parseForwards } = await import("../../listeners/mod.ts");
+  const options = { namespace, absolute: (path: string) => absolutePath(world, path) };
+  return forwards.flatMap((text) => parseForwards(text.trim().split(/\s+/), options));
+}
+
 /** Resolves a typed path against the working directory; settings would resolve it against the configuration file. */
 function absolutePath({ process }: World, path: string): string {
   return /^(?:[~/\\]|\$\{|[A-Za-z]:[/\\])/.test(path) ? path : `${process.directory}/${path}`;
@@ -233,6 +247,7 @@ function foregroundArguments(
     listenHttp,
     listenUnix,
     listenDns,
+    forwards,
     routes,
     mappingFile,
     allowOpen,
@@ -258,6 +273,7 @@ function foregroundArguments(
     ...each("--listen-http", listenHttp),
     ...each("--listen-unix", listenUnix),
     ...each("--listen-dns", listenDns),
+    ...each("--forward", forwards),
     ...each("--route", routes),
     ...each("--kubernetes", [kubernetes]),
     ...each("--kubeconfig", [kubeconfig]),

@@ -12,12 +12,28 @@ export function statusText(status: Status, world: World): string {
   const paint = paintFor(world, "out");
   const now = world.clock.date().getTime();
   const since = (date: string) => formatAge(now - Date.parse(date));
-  const { listeners, transports, config, catalogues = [], connections, bytes, memory } = status;
+  const { listeners, transports, config, catalogues = [], dns, connections, bytes, memory, udp } = status;
   const facts: [string, string][] = [
-    ...listeners.map(({ kind, address, auth }): [string, string] => [
+    ...listeners.filter(({ kind }) => kind !== "forward").map(({ kind, address, auth }): [string, string] => [
       "listens",
       printable(`${address} (${kind}${auth ? ", with authentication" : ""})`),
     ]),
+    ...listeners.filter(({ kind }) => kind === "forward").map((
+      { address, target = "?", name, ofCommand },
+    ): [string, string] => [
+      "forwards",
+      printable(
+        `${address} to ${target}${name === undefined ? "" : ` (${name})`}${
+          ofCommand ? " (for postern forward)" : ""
+        }`,
+      ),
+    ]),
+    ...(listeners.some(({ kind, address }) => kind === "forward" && !address.startsWith("unix:"))
+      ? [["forwards", paint.dim("any local user can connect to a TCP forward")] satisfies [string, string]]
+      : []),
+    ...(dns?.loopback
+      ? [["loopback", printable(loopbackText(dns.loopback))] satisfies [string, string]]
+      : []),
     ["config", `${printable(config.path ?? "no file")}, loaded ${since(config.loadedAt)} ago`],
     ...(config.problem === undefined
       ? []
@@ -50,6 +66,15 @@ export function statusText(status: Status, world: World): string {
       `${counted(connections.open, "connection")} open, ${connections.total} so far, ` +
       `${connections.failed} failed; ${formatBytes(bytes.up)} up, ${formatBytes(bytes.down)} down`,
     ],
+    ...(udp === undefined ? [] : [
+      [
+        "UDP",
+        `relayed for ${counted(udp.associations, "SOCKS5 client")}, ${
+          counted(udp.refused, "datagram")
+        } refused` +
+        (udp.lastRefusal === undefined ? "" : `; last: ${lines(udp.lastRefusal)}`),
+      ] satisfies [string, string],
+    ]),
     ["memory", formatBytes(memory.resident)],
   ];
   const title = `${paint.bold(printable(status.id))}  ${stateText(status.state, paint)}  ` +
@@ -60,6 +85,13 @@ export function statusText(status: Status, world: World): string {
   if (transports.length === 0) return `${title}\n${shown.join("")}`;
   const tables = table(transports, transportColumns, paint.dim) + chainsText(transports, { paint, now });
   return `${title}\n${shown.join("")}\n${tables.replace(/^(?=.)/gm, "  ")}`;
+}
+
+function loopbackText(
+  { range, names, listeners }: NonNullable<NonNullable<Status["dns"]>["loopback"]>,
+): string {
+  return `${range}: ${counted(names, "name")} on ${counted(listeners, "port")}, ` +
+    "open to every user of this machine";
 }
 
 const transportColumns: readonly Column<TransportState>[] = [

@@ -153,7 +153,8 @@ function order(a: string, b: string): number {
 }
 
 function textOf(one: Shown): string {
-  const { id, target, transport, because, client, user = "", protocol } = one;
+  const { id, target, transport, because, client, user = "", protocol, forward = "" } = one;
   const end = "outcome" in one ? `${one.outcome} ${one.reason ?? ""}` : "";
-  return `#${id} ${target} ${transport} ${because} ${client} ${user} ${protocol} ${end}`.toLowerCase();
+  return `#${id} ${target} ${transport} ${because} ${client} ${user} ${protocol} ${forward} ${end}`
+    .toLowerCase();
 }

@@ -166,11 +166,16 @@ function connectionColumns(state: TopState, isEnded: boolean): Column<Shown>[] {
     { title: "DOWN", show: ({ down }) => formatBytes(down), alignRight: true },
     { title: "UP", show: ({ up }) => formatBytes(up), alignRight: true },
     age,
-    { title: "CLIENT", show: ({ client, user }) => user === undefined ? client : `${user}@${client}` },
+    { title: "CLIENT", show: clientText },
     isEnded
       ? { title: "REASON", show: (one) => "reason" in one ? one.reason ?? "" : "" }
       : { title: "BECAUSE", show: ({ because }) => because },
   ];
+}
+
+function clientText({ client, user, protocol, forward = "" }: Shown): string {
+  const who = user === undefined ? client : `${user}@${client}`;
+  return protocol === "forward" ? `${who} (${`forward ${forward}`.trimEnd()})` : who;
 }
 
 /** A transport with the transports it goes through, the nearest first. */

@@ -14,7 +14,9 @@ import { emergencyCredentials } from "../clusters/emergency_credentials.ts";
 import env from "../instance/env.ts";
 import execCredential from "../clusters/exec_credential.ts";
 import explain from "../instance/explain.ts";
+import forward from "../instance/forward.ts";
 import { helpCommand } from "./help.ts";
+import hosts from "../instance/hosts.ts";
 import konnectivity from "../konnectivity/konnectivity.ts";
 import kubeconfig from "../clusters/kubeconfig.ts";
 import { connect, disconnect, proxyOut, quit } from "../instance/kubevpn.ts";
@@ -22,12 +24,15 @@ import login from "../clusters/login.ts";
 import logout from "../clusters/logout.ts";
 import logs from "../instance/logs.ts";
 import pac from "../instance/pac.ts";
+import nc from "../instance/nc.ts";
 import proxy from "../instance/proxy.ts";
+import run from "../instance/run.ts";
 import reload from "../instance/reload.ts";
 import service from "../service/service.ts";
 import { kharonInstall, serviceInstall } from "../service/service_install.ts";
 import serviceUninstall from "../service/service_uninstall.ts";
 import setup from "../machine/setup.ts";
+import sshConfig from "../instance/ssh_config.ts";
 import status from "../instance/status.ts";
 import stop from "../instance/stop.ts";
 import { kubelogin, ocWebLogin, switchCluster } from "../clusters/switch_cluster.ts";
@@ -45,7 +50,9 @@ export const commandGroups: readonly CommandGroup[] = [
       proxy,
       status,
       explain,
+      forward,
       env,
+      run,
       test,
       top,
       clusters,
@@ -56,7 +63,11 @@ export const commandGroups: readonly CommandGroup[] = [
       login,
     ],
   },
-  { title: "Instances", isBrief: true, commands: [connections, reload, stop, logs, pac, dns, systemProxy] },
+  {
+    title: "Instances",
+    isBrief: true,
+    commands: [connections, reload, stop, logs, pac, nc, sshConfig, dns, hosts, systemProxy],
+  },
   {
     title: "Clusters",
     isBrief: true,

@@ -16,7 +16,7 @@ export function instanceOption(
   return optional(option(optionNames.id, string({ metavar: "ID" }), { description: words(about) }));
 }
 
-export function outputOption<const F extends OutputFormat>(
+export function outputOption<const F extends OutputFormat | "hosts">(
   formats: readonly F[],
   standard: NoInfer<F>,
 ): ArgumentParser<F> {

@@ -6,6 +6,8 @@ export interface FarName {
   readonly alias?: string;
   /** The services of this name. */
   readonly services?: readonly FarService[];
+  /** The TCP ports of the name, if known. */
+  readonly ports?: readonly number[];
 }
 
 export interface FarService {
@@ -20,4 +22,6 @@ export interface FarNames {
   find(name: string, options: { readonly signal: AbortSignal }): Promise<FarName | undefined>;
   /** Returns the known name of an address in canonical form; makes no query. */
   nameOf(address: string): string | undefined;
+  /** Returns the names of all services that may be listed, each in the spellings that clients use. */
+  all?(options: { readonly signal: AbortSignal }): Promise<readonly (readonly string[])[]>;
 }

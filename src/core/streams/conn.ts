@@ -1,6 +1,7 @@
 import type { FarNames } from "../far/far_names.ts";
 import type { FarTables } from "../far/far_table.ts";
 import type { Target } from "../../words/mod.ts";
+import type { DatagramPath } from "./datagram_path.ts";
 
 /** A two-way byte stream. Disposing drops both directions; a second disposal does nothing. */
 export interface Conn extends AsyncDisposable {
@@ -52,6 +53,8 @@ export interface Transport extends AsyncDisposable {
    * the two would wait for each other.
    */
   readonly dialUnasked?: (target: Target, options: DialOptions) => Promise<Conn>;
+  /** Opens a path for the datagrams of one client; absent where the transport carries TCP only. */
+  readonly datagrams?: ((options: DialOptions) => Promise<DatagramPath>) | undefined;
   /** The state of the transport for `status`, in addition to its name. */
   status?(): TransportStatus;
   /**
@@ -150,10 +153,16 @@ export interface HopStatus {
 export interface DialRequest {
   readonly target: Target;
   readonly client: string;
-  /** The protocol of the listener: `socks5`, `socks4`, `connect`, `http`. */
+  /** The protocol of the listener: `socks5`, `socks5-udp`, `socks4`, `connect`, `http`, `forward`, `nc`. */
   readonly protocol: string;
   /** The user that the client signed in as, if the listener requires it. */
   readonly user?: string;
+  /** The name of the forward. */
+  readonly forward?: string;
+  /** The path of a socket of this user, to connect to instead of the target; no rule routes it. */
+  readonly socket?: string;
+  /** The ssh hosts whose ProxyCommand makes this request. */
+  readonly hops?: readonly string[];
 }
 
 /** Bytes transferred so far: `up` from the client to the target, `down` back. */
@@ -171,6 +180,17 @@ export interface Dialed {
   readonly tally: Tally;
   /** Ends the record of this connection (once; later calls do nothing) and drops `conn`. */
   finish(outcome: string, error?: unknown): void;
+}
+
+/**
+ * How listeners look up names for clients. The owner routes, limits and refuses each lookup like a dial, and
+ * resolves a name only where it would also connect to it. The request's port is 0.
+ */
+export interface ClientNames {
+  /** An address that reaches the name through the same listener. */
+  addressOf(request: DialRequest, options: { readonly signal: AbortSignal }): Promise<string>;
+  /** The name of an address. */
+  nameOf(request: DialRequest, options: { readonly signal: AbortSignal }): Promise<string>;
 }
 
 /** How listeners reach targets; the listener's owner routes, limits, records and logs each dial. */

@@ -26,7 +26,7 @@ const mostSpare = 256;
 /** Reads complete messages from a connection and keeps extra bytes for the next reader. */
 export class Messages {
   readonly #conn: Conn;
-  readonly #limit: number;
+  #limit: number;
   #buffer: Uint8Array<ArrayBuffer>;
   #start = 0;
   #end = 0;
@@ -54,8 +54,12 @@ export class Messages {
     return this.#ended;
   }
 
-  /** Returns the next message; undefined when the peer ended before its first byte. */
-  async read<T>(decode: Decode<T>): Promise<T | undefined> {
+  /**
+   * Returns the next message; undefined when the peer ended before its first byte. `limit` replaces that of the
+   * constructor from now on.
+   */
+  async read<T>(decode: Decode<T>, { limit = this.#limit }: { limit?: number } = {}): Promise<T | undefined> {
+    this.#limit = limit;
     while (true) {
       if (this.#end > this.#start) {
         const decoded = decode(this.pending);
@@ -154,7 +158,8 @@ export class Messages {
   #fitBuffer(): void {
     if (this.#wasFilled) {
       this.#largest = Math.min(this.#limit, mostRead, Math.max(this.#largest, this.#buffer.length * 8));
-      if (this.#buffer.length < this.#largest) this.#buffer = new Uint8Array(this.#largest);
+      // It is larger after a message of more than `mostRead`.
+      if (this.#buffer.length !== this.#largest) this.#buffer = new Uint8Array(this.#largest);
     } else if (this.#buffer.length > this.#smallest) {
       this.#buffer = new Uint8Array(this.#smallest);
     }

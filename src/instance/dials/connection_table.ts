@@ -1,4 +1,4 @@
-import { asPosternError, describe, formatTarget, PosternError } from "../../words/mod.ts";
+import { asPosternError, describe, formatEndpoint, PosternError } from "../../words/mod.ts";
 import {
   type Clock,
   type Conn,
@@ -81,6 +81,11 @@ export class ConnectionTable {
     return record !== undefined;
   }
 
+  /** Resolves when the connections that are open now have ended. */
+  async idle(): Promise<void> {
+    await Promise.all([...this.#live.values()].map(({ ended }) => ended));
+  }
+
   closeAll(reason: unknown): void {
     for (const record of [...this.#live.values()]) record.drop(reason);
   }
@@ -124,12 +129,12 @@ function infoOf(
   clock: Clock,
   at: number,
 ): ConnectionInfo {
-  const { target, client, protocol, user } = request;
+  const { client, protocol, user, forward } = request;
   return {
     id,
     client,
     protocol,
-    target: formatTarget(target),
+    target: shownTarget(request),
     transport: route.transport,
     because: route.because,
     startedAt: new Date(Math.round(clock.date().getTime() - (clock.now() - startedAt))).toISOString(),
@@ -137,8 +142,16 @@ function infoOf(
     up: tally.up,
     down: tally.down,
     ...(user === undefined ? {} : { user }),
+    ...(forward === undefined ? {} : { forward }),
   };
 }
+
+function shownTarget({ target, socket }: DialRequest): string {
+  return formatEndpoint(socket === undefined ? target : { path: socket });
+}
+
+/** The carrier of a request's bytes. */
+type Held = Pick<Conn, "abort"> & AsyncDisposable;
 
 /** One request and its connection. */
 export class ConnectionRecord implements Dialed {
@@ -153,6 +166,8 @@ export class ConnectionRecord implements Dialed {
   readonly #startedAt: number;
   #dialling: AbortController | undefined = new AbortController();
   #conn: Conn | undefined;
+  /** The connection, or the carrier of datagrams. */
+  #held: Held | undefined;
   #isFinished = false;
   #dropped: { reason: unknown } | undefined;
   #onEnd: (() => void)[] | undefined;
@@ -194,6 +209,12 @@ export class ConnectionRecord implements Dialed {
 
   connected(conn: Conn): this {
     this.#conn = conn;
+    return this.holds(conn);
+  }
+
+  /** Ends the dial with a carrier that is no connection. */
+  holds(held: Held): this {
+    this.#held = held;
     this.#dialling = undefined;
     this.#options.metrics.dials.observe((this.#options.clock.now() - this.#startedAt) / 1000, this.transport);
     return this;
@@ -207,20 +228,20 @@ export class ConnectionRecord implements Dialed {
 
   drop(reason: unknown): void {
     this.#dropped ??= { reason };
-    if (this.#conn) this.#conn.abort(reason);
+    if (this.#held) this.#held.abort(reason);
     else this.dialling.abort(reason);
   }
 
   finish(end: string, cause?: unknown): void {
     if (this.#isFinished) return;
     this.#isFinished = true;
-    this.#conn?.[Symbol.asyncDispose]().then(undefined, (error: unknown) => {
+    this.#held?.[Symbol.asyncDispose]().then(undefined, (error: unknown) => {
       this.#options.log.debug("conn.close_failed", { conn: this.id, reason: describe(error) });
     });
     const outcome = this.#dropped ? "closed" : end;
     const error = this.#dropped ? this.#dropped.reason : cause;
     const { clock, log, metrics } = this.#options;
-    const { target, client, protocol, user } = this.#request;
+    const { client, protocol, user, forward } = this.#request;
     const { transport, because } = this.#route;
     const endedAt = clock.now();
     const ms = endedAt - this.#startedAt;
@@ -235,7 +256,7 @@ export class ConnectionRecord implements Dialed {
       tally: this.tally,
       startedAt: this.#startedAt,
       endedAt,
-      hasConnected: this.#conn !== undefined,
+      hasConnected: this.#held !== undefined,
       outcome,
       reason,
     });
@@ -247,7 +268,8 @@ export class ConnectionRecord implements Dialed {
       client,
       protocol,
       user,
-      target: formatTarget(target),
+      forward,
+      target: shownTarget(this.#request),
       transport,
       because,
       ms: Math.round(ms),
@@ -275,7 +297,7 @@ export class ConnectionRecord implements Dialed {
 
   /** Whether the target is not connected yet. */
   get isDialling(): boolean {
-    return this.#conn === undefined;
+    return this.#held === undefined;
   }
 
   info(): ConnectionInfo {

@@ -1,20 +1,20 @@
 import { addressAt, type FakeRange } from "../../dns/mod.ts";
 import type { Plan } from "../../plan/mod.ts";
 
-/** The maximum number of reverse zones for a fake range. */
+/** The maximum number of reverse zones for a range. */
 const mostReverseZones = 16;
 
 /** The domains that an instance with this plan answers for, without subdomains of listed domains. */
 export function dnsDomains({ config: { settings, rules }, transports }: Plan): string[] {
-  const range = settings.dns?.fakeRange;
+  const ranges = [settings.dns?.fakeRange, settings.dns?.loopback].filter((range) => range !== undefined);
   const domains = new Set(settings.dns?.domains);
   for (const { pattern, transport } of rules) {
     const built = transports.byName.get(transport);
     if (pattern.kind !== "name" || !built) continue;
-    const isDialable = range !== undefined && built.type !== "direct" && built.type !== "reject";
+    const isDialable = ranges.length > 0 && built.type !== "direct" && built.type !== "reject";
     if (built.transport.names || isDialable) domains.add(pattern.name);
   }
-  const reverse = range ? reverseZones(range) : [];
+  const reverse = ranges.flatMap(reverseZones);
   return [...[...domains].filter((domain) => !isInside(domain, domains)).sort(), ...reverse];
 }
 

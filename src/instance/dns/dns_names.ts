@@ -8,8 +8,8 @@ import {
   type DnsData,
   type DnsRecord,
 } from "../../dns/mod.ts";
-import type { Route, Router } from "../../routing/mod.ts";
-import type { FakeAddresses } from "./fake_addresses.ts";
+import { namedPorts, type Route, type Router } from "../../routing/mod.ts";
+import { type FakeAddresses, isHostName } from "./fake_addresses.ts";
 import { type Plan, transportOf } from "../../plan/mod.ts";
 import { reverseAddress } from "./reverse_name.ts";
 
@@ -17,6 +17,17 @@ import { reverseAddress } from "./reverse_name.ts";
 export interface DnsState {
   readonly plan: Plan;
   readonly fakes?: FakeAddresses | undefined;
+  readonly loopback?: LoopbackAddresses | undefined;
+}
+
+/** Gives names loopback addresses on which the instance listens. */
+export interface LoopbackAddresses {
+  /** Listens on these ports of the name's address and returns the address. */
+  open(name: string, ports: readonly number[]): Promise<string>;
+  /** The name of an address; undefined outside the range, "" for an address without a name. */
+  nameOf(address: string): string | undefined;
+  /** Called for a name that has no address because its ports are unknown. */
+  portless(name: string): void;
 }
 
 /** TTL of a fake address in seconds. The address of a name rarely changes. */
@@ -36,22 +47,28 @@ export class DnsNames implements DnsAnswers {
     this.#now = now;
   }
 
-  answer({ name, type }: DnsAsked, { signal }: { signal: AbortSignal }): DnsAnswer | Promise<DnsAnswer> {
+  answer(asked: DnsAsked, { signal }: { signal: AbortSignal }): DnsAnswer | Promise<DnsAnswer> {
+    return this.#answer(asked, { signal, left: mostAliases });
+  }
+
+  #answer({ name, type }: DnsAsked, { signal, left }: Following): DnsAnswer | Promise<DnsAnswer> {
     const state = this.#now();
     const address = reverseAddress(name);
     if (address !== undefined) return reversed(name, address, { ...state, type });
     const answering = answeringOf(name, state.plan);
     if (!answering) return { kind: "notOurs" };
     const { zone, names, isDialable } = answering;
-    if (names) return this.#fromCluster({ name, type }, { ...answering, names }, { signal });
+    if (names) return this.#fromCluster({ name, type }, { ...answering, names }, { signal, left });
     if (!isDialable) return { kind: zone === name ? "nodata" : "unknown", zone: zone ?? name };
-    return standing({ name, type }, zone ?? name, state);
+    // A name that postern reaches directly has to resolve to its own address.
+    if (state.loopback && !state.fakes && !isCaptured(name, state.plan)) return { kind: "notOurs" };
+    return standing({ name, type }, zone ?? name, { ...state, ports: portsFor(name, state.plan) });
   }
 
   async #fromCluster(
     { name, type }: DnsAsked,
     { names, zone, isNamed }: Answering & { readonly names: FarNames },
-    { signal }: { signal: AbortSignal },
+    { signal, left }: Following,
   ): Promise<DnsAnswer> {
     const found = await names.find(name, { signal });
     if (!found) {
@@ -61,15 +78,17 @@ export class DnsNames implements DnsAnswers {
     }
     const isAddress = type === "A" || type === "AAAA" || type === "ANY";
     const state = this.#now();
-    if (isNamed && state.fakes && isAddress && found.addresses.length > 0) {
-      return await standing({ name, type }, zone ?? name, state);
+    const ports = state.loopback ? portsFor(name, state.plan, found.ports) : [];
+    const hasOwn = ports.length > 0 || (isNamed && state.fakes);
+    if (hasOwn && isAddress && found.addresses.length > 0) {
+      return await standing({ name, type }, zone ?? name, { ...state, ports });
     }
     const records = recordsOf({ name, type }, found);
     if (found.alias !== undefined && type !== "CNAME") {
-      records.push(...await this.#followed(found.alias, type, { signal, left: mostAliases }));
+      records.push(...await this.#followed(found.alias, type, { signal, left: left - 1 }));
     }
     if (records.length === 0) return { kind: "nodata", zone: zone ?? name };
-    const additionals = type === "SRV" && !isNamed ? addressesOf(found) : [];
+    const additionals = type === "SRV" && !isNamed && !state.loopback ? addressesOf(found) : [];
     return { kind: "records", zone: zone ?? name, records, additionals };
   }
 
@@ -77,16 +96,18 @@ export class DnsNames implements DnsAnswers {
   async #followed(
     alias: string,
     type: DnsAsked["type"],
-    { signal, left }: { signal: AbortSignal; left: number },
+    { signal, left }: Following,
   ): Promise<readonly DnsRecord[]> {
-    const answering = left > 0 ? answeringOf(alias, this.#now().plan) : undefined;
-    if (!answering?.names) return [];
-    const found = await answering.names.find(alias, { signal });
-    if (!found) return [];
-    const records = recordsOf({ name: alias, type }, found);
-    if (found.alias === undefined) return records;
-    return [...records, ...await this.#followed(found.alias, type, { signal, left: left - 1 })];
+    if (left < 0 || !answeringOf(alias, this.#now().plan)) return [];
+    const answer = await this.#answer({ name: alias, type }, { signal, left });
+    return answer.kind === "records" ? answer.records : [];
   }
+}
+
+interface Following {
+  readonly signal: AbortSignal;
+  /** How many more aliases to follow. */
+  readonly left: number;
 }
 
 /** How a name is answered. */
@@ -131,30 +152,63 @@ function domainOf(name: string, domains: readonly string[]): string | undefined 
 }
 
 /** The ports that rules name, and 0 for rules without a port: a DNS query has no port. */
-function portsOf({ rules }: Router): readonly number[] {
-  let ports = portsOfRules.get(rules);
-  if (!ports) {
-    const named = rules.flatMap(({ pattern: { port } }) => port ?? []);
-    ports = [0, ...[...new Set(named)].slice(0, mostPorts)];
-    portsOfRules.set(rules, ports);
-  }
-  return ports;
+function portsOf(router: Router): readonly number[] {
+  return [0, ...namedPorts(router).slice(0, mostPorts)];
 }
 
-/** A cluster's tables change, its rules do not, so the ports are cached per rule list. */
-const portsOfRules = new WeakMap<Router["rules"], readonly number[]>();
 const mostPorts = 64;
 
-/** Answers a name with an address of the fake range. */
+/** Whether a route does not reach its target directly. A held target may still turn out to be a cluster's. */
+function isFar(plan: Plan, route: Route): boolean {
+  const { type } = transportOf(plan, route);
+  return route.held !== undefined || (type !== "direct" && type !== "reject");
+}
+
+/** Whether any port of a name has a route other than direct. */
+function isCaptured(name: string, plan: Plan): boolean {
+  const ports = [...portsOf(plan.router), ...plan.config.settings.dns?.ports ?? []];
+  return ports.some((port) => isFar(plan, plan.router.route({ host: name, port })));
+}
+
+/**
+ * The ports of a name's loopback address: its own ports if known, the ports of its rules, or else `dns.ports`.
+ * Ports with a direct route are not among them, because a connection would come back to the instance.
+ */
+function portsFor(name: string, plan: Plan, own?: readonly number[]): readonly number[] {
+  const routed = (port: number) => plan.router.route({ host: name, port });
+  const ruled = portsOf(plan.router).filter((port) => port > 0 && routed(port).rule?.pattern.port === port);
+  const others = own ?? plan.config.settings.dns?.ports ?? [];
+  return [...new Set([...ruled, ...others])].filter((port) => isFar(plan, routed(port)));
+}
+
+/** How a reload changes the listeners of a name: it closes them, keeps them, or changes their ports. */
+export function portsAfterReload(name: string, plan: Plan): readonly number[] | "kept" {
+  const answering = answeringOf(name, plan);
+  // The next query reads the ports from the cluster.
+  if (answering?.names) return isCaptured(name, plan) ? "kept" : [];
+  return answering?.isDialable ? portsFor(name, plan) : [];
+}
+
+/** Answers a name with its own address: of the loopback range if its ports are known, or of the fake range. */
 async function standing(
   { name, type }: DnsAsked,
   zone: string,
-  { fakes }: DnsState,
+  { fakes, loopback, ports }: DnsState & { readonly ports: readonly number[] },
 ): Promise<DnsAnswer> {
   // Without a range there is no address; a name that cannot be a host name gets none either.
-  const isHost = /^(?:[a-z0-9](?:[a-z0-9_-]*[a-z0-9])?\.)*[a-z0-9](?:[a-z0-9_-]*[a-z0-9])?$/.test(name);
-  if (!fakes || !isHost) return { kind: name === zone ? "nodata" : "unknown", zone };
+  if ((!fakes && !loopback) || !isHostName(name)) {
+    return { kind: name === zone ? "nodata" : "unknown", zone };
+  }
   if (type !== "A" && type !== "ANY") return { kind: "nodata", zone };
+  if (loopback && ports.length > 0) {
+    const address = await loopback.open(name, ports);
+    // Short, so that clients soon ask again for a name whose listeners were closed.
+    return { kind: "records", zone, records: [{ name, ttl: answerTtl, type: "A", address }] };
+  }
+  if (!fakes) {
+    loopback?.portless(name);
+    return { kind: "nodata", zone };
+  }
   const address = await fakes.addressOf(name);
   return { kind: "records", zone, records: [{ name, ttl: fakeTtl, type: "A", address }] };
 }
@@ -163,13 +217,13 @@ async function standing(
 function reversed(
   name: string,
   address: string,
-  { plan, fakes, type }: DnsState & { type: DnsAsked["type"] },
+  { plan, fakes, loopback, type }: DnsState & { type: DnsAsked["type"] },
 ): DnsAnswer {
   const named = (target: string, zone: string): DnsAnswer =>
     type === "PTR" || type === "ANY"
       ? { kind: "records", zone, records: [{ name, ttl: answerTtl, type: "PTR", target }] }
       : { kind: "nodata", zone };
-  const fake = fakes?.nameOf(address);
+  const fake = loopback?.nameOf(address) ?? fakes?.nameOf(address);
   if (fake !== undefined) {
     // The answered zone is a /16: a larger zone could contain addresses of other networks.
     const zone = name.split(".").slice(2).join(".");

@@ -18,6 +18,21 @@ export function fakeAddressFile({ places }: World, id: string): string {
   return `${places.state}/dns/${checkedId(id)}.addresses`;
 }
 
+/** The file with the loopback addresses of names, in the same form. */
+export function loopbackAddressFile({ places }: World, id: string): string {
+  return `${places.state}/dns/${checkedId(id)}.loopback`;
+}
+
+/** The file with the addresses of `lookupRange`. */
+export function lookupFile({ places }: World, id: string): string {
+  return `${places.state}/dns/${checkedId(id)}.lookups`;
+}
+
+/** Whether a name in lower case may get an address. */
+export function isHostName(name: string): boolean {
+  return /^(?:[a-z0-9](?:[a-z0-9_-]*[a-z0-9])?\.)*[a-z0-9](?:[a-z0-9_-]*[a-z0-9])?$/.test(name);
+}
+
 interface Named {
   readonly place: number;
   /** When a client last used the name. */
@@ -83,6 +98,11 @@ export class FakeAddresses implements AsyncDisposable {
   /** The number of names with an address. */
   get size(): number {
     return this.#byName.size;
+  }
+
+  /** The names with an address. */
+  get names(): Iterable<string> {
+    return this.#byName.keys();
   }
 
   /** Returns the address of a name; assigns one if needed. */
@@ -161,7 +181,7 @@ export class FakeAddresses implements AsyncDisposable {
         `Cannot assign an address to another name: all ${this.#most} are in use`,
         {
           detail: "overloaded",
-          hint: "set dns.fakeRange to a larger network",
+          hint: "set dns.fakeRange or dns.loopback to a larger network",
         },
       );
     }

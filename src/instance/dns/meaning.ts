@@ -2,44 +2,58 @@ import { silentLog } from "../../core/mod.ts";
 import { PosternError, type Target } from "../../words/mod.ts";
 import type { World } from "../../world/mod.ts";
 import type { ExplanationInfo } from "../../control/mod.ts";
+import { type FakeRange, lookupRange } from "../../dns/mod.ts";
 import type { Settings, Transports } from "../../plan/mod.ts";
-import { FakeAddresses, fakeAddressFile } from "./fake_addresses.ts";
+import { FakeAddresses, fakeAddressFile, lookupFile, loopbackAddressFile } from "./fake_addresses.ts";
 
 /** The target that a client means: the requested one, or the name that its fake address stands for. */
 export interface Meaning {
   readonly target: Target;
   /** The requested fake address. */
   readonly by?: string;
-  /** Set when the fake address has no name. */
-  readonly error?: PosternError;
+  /** Set when the address of a range has no name. */
+  readonly failure?: { readonly range: string; readonly error: PosternError };
 }
 
-/** Replaces a fake address with its name. */
-export function meaningOf(target: Target, fakes: FakeAddresses | undefined): Meaning {
-  const name = fakes?.nameOf(target.host);
-  if (name === undefined) return { target };
-  if (name !== "") return { target: { host: name, port: target.port }, by: target.host };
-  const error = new PosternError(
-    "name_not_found",
-    `Cannot reach ${target.host}: the address belongs to no name`,
-    {
-      hint: "look the name up again: this instance assigns the addresses of dns.fakeRange",
-    },
-  );
-  return { target, error };
+/** The addresses that stand for names: of the fake range, of the loopback range, and of lookups. */
+export interface NamedAddresses {
+  readonly fakes?: Pick<FakeAddresses, "nameOf"> | undefined;
+  readonly loopback?: Pick<FakeAddresses, "nameOf"> | undefined;
+  /** An unassigned address of `lookupRange` is an address like any other. */
+  readonly lookups?: Pick<FakeAddresses, "nameOf"> | undefined;
 }
 
-/** The same, from the file with an instance's fake addresses. */
+/** Replaces an address that stands for a name with the name. */
+export function meaningOf(target: Target, { fakes, loopback, lookups }: NamedAddresses): Meaning {
+  for (const [range, addresses] of [["dns.fakeRange", fakes], ["dns.loopback", loopback]] as const) {
+    const name = addresses?.nameOf(target.host);
+    if (name === undefined) continue;
+    if (name !== "") return { target: { host: name, port: target.port }, by: target.host };
+    const error = new PosternError(
+      "name_not_found",
+      `Cannot reach ${target.host}: the address belongs to no name`,
+      {
+        hint: `look the name up again: this instance assigns the addresses of ${range}`,
+      },
+    );
+    return { target, failure: { range, error } };
+  }
+  const name = lookups?.nameOf(target.host) ?? "";
+  return name === "" ? { target } : { target: { host: name, port: target.port }, by: target.host };
+}
+
+/** The same, from the files with an instance's addresses. */
 export async function storedMeaningOf(
   target: Target,
   { world, settings, id }: { readonly world: World; readonly settings: Settings; readonly id: string },
 ): Promise<Meaning> {
-  const range = settings.dns?.fakeRange;
-  if (!range) return { target };
-  return meaningOf(
-    target,
-    await FakeAddresses.read(world, fakeAddressFile(world, id), { range, log: silentLog }),
-  );
+  const read = async (range: FakeRange | undefined, path: string) =>
+    range && await FakeAddresses.read(world, path, { range, log: silentLog });
+  return meaningOf(target, {
+    fakes: await read(settings.dns?.fakeRange, fakeAddressFile(world, id)),
+    loopback: await read(settings.dns?.loopback, loopbackAddressFile(world, id)),
+    lookups: await read(lookupRange, lookupFile(world, id)),
+  });
 }
 
 /** The reason for a route, with the fake address if the client requested one. */
@@ -53,7 +67,7 @@ export async function explainMeant(
   meaning: Meaning,
   options: { readonly dial: boolean; readonly signal: AbortSignal },
 ): Promise<ExplanationInfo> {
-  if (meaning.error) throw meaning.error;
+  if (meaning.failure) throw meaning.failure.error;
   const explanation = await transports.explain(meaning.target, options);
   return { ...explanation, because: becauseAsked(explanation.because, meaning) };
 }

@@ -1,18 +1,22 @@
 import { formatPath, masked } from "../../config/mod.ts";
+import { type Conn, type Log, within } from "../../core/mod.ts";
 import { PosternError, type Target } from "../../words/mod.ts";
 import type { World } from "../../world/mod.ts";
-import type { ExplanationInfo, ProxyEnvironment } from "../../control/mod.ts";
+import type { ExplanationInfo, ProxyEnvironment, SshHosts } from "../../control/mod.ts";
 import { ownedInside, pacFile } from "../../routing/mod.ts";
 import { explainMeant, storedMeaningOf } from "../dns/meaning.ts";
+import { configuredForwards, withForward } from "../listening/forward_at.ts";
 import {
   type ConfigSource,
   demandLoaded,
+  dialTimeout,
   listenOf,
   loadConfig,
   preparePath,
   readConfig,
   readUsers,
   settingsSchemaFor,
+  transportOf,
   type TransportReport,
   transportReports,
   Transports,
@@ -77,7 +81,50 @@ export async function explainFromFiles(
   await using transports = new Transports(world, config);
   const meaning = await storedMeaningOf(target, { world, settings: config.settings, id });
   await preparePath(transports.plan, meaning.target);
-  return await explainMeant(transports, meaning, { dial, signal });
+  const explanation = await explainMeant(transports, meaning, { dial, signal });
+  return withForward(explanation, target, configuredForwards(config.settings));
+}
+
+export interface DialFromFilesOptions {
+  readonly target: Target;
+  /** The ssh hosts whose ProxyCommand asks for the connection. */
+  readonly hops?: readonly string[];
+  readonly log: Log;
+  readonly signal: AbortSignal;
+}
+
+/** A connection of a command that runs without an instance. Disposing it ends the sessions below it. */
+export interface DialedFromFiles extends AsyncDisposable {
+  readonly conn: Conn;
+  readonly halfCloseLinger: number;
+}
+
+/** Connects to a target as an instance with this configuration would. */
+export async function dialFromFiles(
+  world: World,
+  source: ConfigSource,
+  { target: asked, hops = [], log, signal }: DialFromFilesOptions,
+): Promise<DialedFromFiles> {
+  const config = await loadConfig(world, source);
+  for (const warning of config.warnings) log.warn("config.warning", { warning });
+  await using held = new AsyncDisposableStack();
+  const transports = held.use(new Transports(world, config, { log }));
+  const { settings } = config;
+  const { target, failure } = await storedMeaningOf(asked, { world, settings, id: "default" });
+  if (failure) throw failure.error;
+  await preparePath(transports.plan, target);
+  const { dial: limit, halfCloseLinger } = transports.plan.limits;
+  const error = () => dialTimeout(target, limit);
+  const conn = await within({ clock: world.clock, ms: limit, signal, error }, async (signal) => {
+    const { plan, route } = await transports.routed(target, { signal });
+    if (route.held) throw transports.tables.refusal(target, route.held);
+    if (hops.length > 0) await transports.demandNoHop({ plan, route }, { target, hops });
+    log.info("nc.dialing", { transport: route.transport, because: route.because });
+    return await transportOf(plan, route).transport.dial(target, { signal });
+  });
+  held.use(conn);
+  const kept = held.move();
+  return { conn, halfCloseLinger, [Symbol.asyncDispose]: () => kept.disposeAsync() };
 }
 
 export async function pacFromFiles(
@@ -97,6 +144,12 @@ export async function pacFromFiles(
 }
 
 /** The proxy settings of an instance with this configuration. */
+export async function sshHostsFromFiles(world: World, source: ConfigSource): Promise<SshHosts> {
+  const config = await loadConfig(world, source);
+  await using transports = new Transports(world, config);
+  return await transports.sshHosts();
+}
+
 export async function environmentFromFiles(
   world: World,
   source: ConfigSource,

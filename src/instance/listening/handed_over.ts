@@ -1,4 +1,4 @@
-import { type Endpoint, formatTarget, isLoopbackHost, PosternError } from "../../words/mod.ts";
+import { type Endpoint, formatEndpoint, isLoopbackHost, PosternError } from "../../words/mod.ts";
 import type { Listening, Process, World } from "../../world/mod.ts";
 import { listenerKinds, type ListenerSettings, type ListenSettings } from "../../listeners/mod.ts";
 
@@ -70,22 +70,27 @@ function nothing(why: string): PosternError {
  */
 export function withHandedOver(settings: ListenSettings, endpoints: readonly Endpoint[]): ListenSettings {
   if (endpoints.length === 0) return settings;
-  const places = new Set(endpoints.map(placeOf));
+  const places = new Set(endpoints.map(formatEndpoint));
   const mixed = (settings.mixed ?? []).flatMap((listener): ListenerSettings[] => {
-    const [first, ...more] = listener.address.sockets.filter(({ endpoint }) => places.has(placeOf(endpoint)));
+    const [first, ...more] = listener.address.sockets.filter(({ endpoint }) =>
+      places.has(formatEndpoint(endpoint))
+    );
     return first ? [{ ...listener, address: { ...listener.address, sockets: [first, ...more] } }] : [];
   });
   const named = new Set(
-    [...mixed, ...[...listenerKinds, "admin"].filter(isOther).flatMap((kind) => settings[kind] ?? [])]
-      .flatMap(({ address }) => address.sockets.map(({ endpoint }) => placeOf(endpoint))),
+    [
+      ...mixed,
+      ...[...listenerKinds, "forward", "admin"].filter(isOther).flatMap((kind) => settings[kind] ?? []),
+    ]
+      .flatMap(({ address }) => address.sockets.map(({ endpoint }) => formatEndpoint(endpoint))),
   );
-  const others = endpoints.filter((endpoint) => !named.has(placeOf(endpoint)));
+  const others = endpoints.filter((endpoint) => !named.has(formatEndpoint(endpoint)));
   const added = others.map((endpoint) => mixedAt(endpoint, settings));
   return { ...settings, mixed: [...mixed, ...added] };
 }
 
 function mixedAt(endpoint: Endpoint, settings: ListenSettings): ListenerSettings {
-  const text = placeOf(endpoint);
+  const text = formatEndpoint(endpoint);
   const isLoopback = "path" in endpoint || isLoopbackHost(endpoint.host);
   const listener = {
     ...settings.mixed?.[0],
@@ -100,10 +105,6 @@ function mixedAt(endpoint: Endpoint, settings: ListenSettings): ListenerSettings
   );
 }
 
-function isOther(kind: string): kind is "socks" | "http" | "unix" | "admin" {
+function isOther(kind: string): kind is "socks" | "http" | "unix" | "forward" | "admin" {
   return kind !== "mixed";
-}
-
-function placeOf(endpoint: Endpoint): string {
-  return "path" in endpoint ? `unix:${endpoint.path}` : formatTarget(endpoint);
 }

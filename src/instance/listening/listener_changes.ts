@@ -1,4 +1,4 @@
-import { formatTarget, type Target } from "../../words/mod.ts";
+import { formatEndpoint, formatTarget, type Target } from "../../words/mod.ts";
 import type { BoundListener } from "./listener_set.ts";
 
 /** The changes of DNS addresses, one line each. */
@@ -13,10 +13,14 @@ export function dnsChanges(before: readonly Target[], after: readonly Target[]):
 /** The changes of listeners, one line each. */
 export function listenerChanges(before: readonly BoundListener[], after: readonly BoundListener[]): string[] {
   const changes: string[] = [];
-  for (const { address, kind, hasAuth, users, only } of after) {
+  for (const { address, kind, hasAuth, users, only, forward } of after) {
     const was = before.find((one) => one.address === address);
     if (!was) changes.push(`now listens on ${address}`);
     else if (was.kind !== kind) changes.push(`${address} is now ${kind} (was ${was.kind})`);
+    const [old, now] = [was?.forward, forward].map((one) => one && formatEndpoint(one.target));
+    if (now !== undefined && old !== now) {
+      changes.push(`${address} now forwards to ${now}${old === undefined ? "" : ` (was ${old})`}`);
+    }
     if (was && was.hasAuth !== hasAuth) {
       changes.push(`${address} ${hasAuth ? "now requires a password" : "no longer requires a password"}`);
     } else if (was && JSON.stringify(was.users) !== JSON.stringify(users)) {

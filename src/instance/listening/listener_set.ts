@@ -1,16 +1,19 @@
-import { type Clock, Deadlines, type Dial, type Log, Tasks } from "../../core/mod.ts";
-import { describe, type Endpoint, formatTarget, PosternError } from "../../words/mod.ts";
+import { type ClientNames, type Clock, Deadlines, type Dial, type Log, Tasks } from "../../core/mod.ts";
+import { describe, type Endpoint, formatEndpoint, formatTarget, PosternError } from "../../words/mod.ts";
 import type { Files, Listening, Network } from "../../world/mod.ts";
 import {
   Authenticator,
+  type ForwardSettings,
   type ListenerDeps,
   type ListenerKind,
   listenerKinds,
   type ListenerSettings,
   type ListenSettings,
+  type OpenDatagramRelay,
   type Pages,
   type Serve,
   serveAdminAt,
+  serveForward,
   serveHttp,
   serveListener,
   serveMixed,
@@ -18,13 +21,14 @@ import {
   type User,
 } from "../../listeners/mod.ts";
 import { withHandedOver } from "./handed_over.ts";
+import type { LentForwards } from "./lent_forwards.ts";
 import { isWildcard } from "../../plan/mod.ts";
 import { LiveDeps } from "./live_deps.ts";
 import { removeStaleSocket } from "./stale_socket.ts";
 
 /** One bound listener, as `postern status` shows it. */
 export interface BoundListener {
-  readonly kind: ListenerKind | "admin";
+  readonly kind: ListenerKind | "forward" | "admin";
   readonly endpoint: Endpoint;
   readonly address: string;
   readonly hasAuth: boolean;
@@ -32,6 +36,10 @@ export interface BoundListener {
   readonly users: readonly User[];
   /** Patterns of allowed targets; all targets if undefined. */
   readonly only?: readonly string[] | undefined;
+  /** The target and the name of a forward. */
+  readonly forward?: Pick<ForwardSettings, "target" | "name"> | undefined;
+  /** Whether it ends with the command that asked for it. */
+  readonly ofCommand?: boolean;
 }
 
 export interface ListenerSetDeps {
@@ -43,7 +51,11 @@ export interface ListenerSetDeps {
   readonly log: Log;
   readonly pages: Pages;
   /** The dial function of a listener; `only` restricts its targets. */
-  readonly dialOf: (listener: ListenerSettings) => Dial;
+  readonly dialOf: (listener: ListenerSettings | ForwardSettings) => Dial;
+  /** Looks up names for the clients of a listener. */
+  readonly namesOf?: (listener: ListenerSettings) => ClientNames;
+  /** Relays the datagrams of a listener's clients. */
+  readonly datagramsOf?: (listener: ListenerSettings) => OpenDatagramRelay;
   /** The generation of the current plan. */
   readonly generation: () => number;
   /** Reads the users' passwords; a missing file is a `config` error. */
@@ -57,11 +69,22 @@ interface Bound extends BoundListener {
   readonly deps: ListenerDeps;
 }
 
+/** The forwards of one command. */
+interface Lent {
+  readonly bound: readonly Bound[];
+  /** Aborts when they no longer listen. */
+  readonly closed: AbortController;
+  /** Aborts to drop their connections. */
+  readonly ended: AbortController;
+}
+
 interface Wanted {
-  readonly kind: ListenerKind | "admin";
-  readonly listener: ListenerSettings;
+  readonly kind: BoundListener["kind"];
+  readonly listener: ListenerSettings | ForwardSettings;
   readonly users: readonly User[];
   readonly deps: ListenerDeps;
+  /** Whether a command asked for it: the socket is not one of the settings. */
+  readonly isLent?: boolean;
 }
 
 const serves: Record<ListenerKind, Serve> = {
@@ -71,6 +94,8 @@ const serves: Record<ListenerKind, Serve> = {
   http: serveHttp,
 };
 
+/** The maximum number of commands with forwards. */
+const mostLent = 64;
 /** How many free ports to try until one is free in both address families. */
 const mostTries = 10;
 
@@ -82,6 +107,10 @@ export class ListenerSet implements AsyncDisposable {
   readonly #deadlines: Deadlines;
   readonly #serving: Tasks;
   #bound: readonly Bound[] = [];
+  /** The forwards of commands, which reloads keep. */
+  readonly #lent = new Map<number, Lent>();
+  #lastLent = 0;
+  #all: readonly Bound[] = [];
   /** The dependencies of each socket's client handlers. */
   readonly #live = new Map<Listening, LiveDeps>();
   /** Keyed by user list, so that a reload keeps the count of wrong passwords. */
@@ -103,8 +132,13 @@ export class ListenerSet implements AsyncDisposable {
     return this.#world.handedOver ?? [];
   }
 
+  get #lentBound(): readonly Bound[] {
+    return [...this.#lent.values()].flatMap(({ bound }) => bound);
+  }
+
+  /** All listeners, those of commands last. */
   get bound(): readonly BoundListener[] {
-    return this.#bound;
+    return this.#all;
   }
 
   /** Binds the listeners of the settings. On failure nothing changes. */
@@ -129,10 +163,63 @@ export class ListenerSet implements AsyncDisposable {
       listening.close();
     }
     this.#bound = bound;
+    this.#all = [...bound, ...this.#lentBound];
     this.#authenticators = authenticators;
     for (const { endpoint } of bound) if ("path" in endpoint) this.#socketFiles.add(endpoint.path);
     for (const one of bound) this.#serve(one);
+    for (const { listening } of this.#lentBound) this.#live.get(listening)?.limit(limits);
     for (const { endpoint } of closed) if ("path" in endpoint) await this.#removeSocket(endpoint.path);
+  }
+
+  /** Binds the forwards of a command, until their end. On failure binds none. */
+  async lend(forwards: readonly ForwardSettings[], limits: ListenerDeps["limits"]): Promise<LentForwards> {
+    for (const { address } of forwards) {
+      for (const { endpoint } of address.sockets) await this.#makeRoom(endpoint);
+    }
+    // No await from here on, as in `apply`.
+    if (this.#isClosed) {
+      throw new PosternError("cancelled", "Cannot listen: the instance is stopping", { detail: "closing" });
+    }
+    if (this.#lent.size >= mostLent) {
+      throw new PosternError("refused", `Cannot forward: ${mostLent} commands already use this instance`, {
+        hint: "end one of them, or add the forward to listen.forward",
+      });
+    }
+    const bound: Bound[] = [];
+    try {
+      for (const listener of forwards) {
+        const deps = this.#depsOf(listener, limits);
+        const wanted: Wanted = { kind: "forward", listener, users: [], deps, isLent: true };
+        bound.push(...this.#bind(wanted, [...this.#all, ...bound]));
+      }
+    } catch (error) {
+      for (const { listening } of bound) listening.close();
+      throw error;
+    }
+    const id = ++this.#lastLent;
+    const [closed, ended] = [new AbortController(), new AbortController()];
+    this.#lent.set(id, { bound, closed, ended });
+    this.#all = [...this.#all, ...bound];
+    for (const { endpoint } of bound) if ("path" in endpoint) this.#socketFiles.add(endpoint.path);
+    for (const one of bound) this.#serve(one, ended.signal);
+    return { id, bound, closed: closed.signal, end: () => this.endLent(id) };
+  }
+
+  /** Ends the forwards of a command and drops their connections; those of a closed set drain. */
+  async endLent(id: number): Promise<void> {
+    const lent = this.#lent.get(id);
+    if (!lent) return;
+    const { bound, closed, ended } = lent;
+    this.#lent.delete(id);
+    closed.abort();
+    this.#all = this.#all.filter((one) => !bound.includes(one));
+    for (const { listening, address } of bound) {
+      this.#world.log.info("listener.closed", { address });
+      this.#live.delete(listening);
+      listening.close();
+    }
+    ended.abort(new PosternError("cancelled", "The command that asked for the forward has ended"));
+    for (const { endpoint } of bound) if ("path" in endpoint) await this.#removeSocket(endpoint.path);
   }
 
   /** Removes a socket file. A failure is logged; disposal tries again. */
@@ -168,9 +255,12 @@ export class ListenerSet implements AsyncDisposable {
 
   #close(): void {
     this.#isClosed = true;
-    for (const { listening } of this.#bound) listening.close();
+    for (const { listening } of this.#all) listening.close();
     for (const listening of this.#handedOver) listening.close();
-    this.#bound = [];
+    this.#bound = this.#all = [];
+    const lent = [...this.#lent.values()];
+    this.#lent.clear();
+    for (const { closed } of lent) closed.abort();
     this.#live.clear();
   }
 
@@ -180,23 +270,23 @@ export class ListenerSet implements AsyncDisposable {
   ): Promise<{ wanted: Wanted[]; authenticators: Map<string, Authenticator> }> {
     const wanted: Wanted[] = [];
     const authenticators = new Map<string, Authenticator>();
-    const { clock, log, pages, generation } = this.#world;
-    for (const kind of [...listenerKinds, "admin"] as const) {
+    const { clock } = this.#world;
+    for (const kind of [...listenerKinds, "forward", "admin"] as const) {
       for (const listener of settings[kind] ?? []) {
-        const users = kind === "admin" ? [] : await this.#world.usersOf(listener, settings);
+        const users = kind === "admin" || kind === "forward"
+          ? []
+          : await this.#world.usersOf(listener, settings);
         const whose = JSON.stringify(users);
         const auth = users.length === 0 ? undefined : authenticators.get(whose) ??
           this.#authenticators.get(whose) ?? new Authenticator(users, clock);
         if (auth) authenticators.set(whose, auth);
         const deps: ListenerDeps = {
-          dial: this.#world.dialOf(listener),
-          generation,
-          clock,
-          log,
-          deadlines: this.#deadlines,
-          limits,
-          pages,
+          ...this.#depsOf(listener, limits),
           auth,
+          ...(!("target" in listener) && {
+            names: this.#world.namesOf?.(listener),
+            datagrams: settings.udp ? this.#world.datagramsOf?.(listener) : undefined,
+          }),
         };
         wanted.push({ kind, listener, users, deps });
         for (const { endpoint } of listener.address.sockets) await this.#makeRoom(endpoint);
@@ -205,9 +295,16 @@ export class ListenerSet implements AsyncDisposable {
     return { wanted, authenticators };
   }
 
+  #depsOf(listener: ListenerSettings | ForwardSettings, limits: ListenerDeps["limits"]): ListenerDeps {
+    const { clock, log, pages, generation, dialOf } = this.#world;
+    return { dial: dialOf(listener), generation, clock, log, deadlines: this.#deadlines, limits, pages };
+  }
+
   /** Removes the socket file of a killed instance, which would prevent binding. */
   async #makeRoom(endpoint: Endpoint): Promise<void> {
-    if (!("path" in endpoint) || this.#bound.some(({ address }) => address === addressText(endpoint))) return;
+    if (!("path" in endpoint) || this.#all.some(({ address }) => address === formatEndpoint(endpoint))) {
+      return;
+    }
     await removeStaleSocket(this.#world, endpoint.path);
   }
 
@@ -237,37 +334,63 @@ export class ListenerSet implements AsyncDisposable {
 
   #bindOne(
     { endpoint, mayBeMissing }: ListenerSettings["address"]["sockets"][number],
-    { kind, listener: { only }, users, deps }: Wanted,
+    { kind, listener, users, deps, isLent = false }: Wanted,
     { others, own }: { others: readonly Bound[]; own: readonly Bound[] },
   ): Bound[] {
-    const named = addressText(endpoint);
+    const named = formatEndpoint(endpoint);
     const isAnyPort = "port" in endpoint && endpoint.port === 0;
+    const { only } = listener;
+    const forward = "target" in listener ? listener : undefined;
     // The settings may contain port 0 several times.
-    const count = isAnyPort ? others.filter(({ key }) => key.startsWith(`${named}#`)).length : 0;
-    const key = isAnyPort ? `${named}#${count}` : named;
-    let listening = this.#bound.find((one) => one.key === key)?.listening ??
-      this.#handedOver.find((one) => addressText(one.endpoint) === named);
+    const any = `${named}#${forward ? formatEndpoint(forward.target) : ""}`;
+    const count = isAnyPort ? others.filter(({ key }) => key.startsWith(`${any}#`)).length : 0;
+    const key = isAnyPort ? `${any}#${count}` : named;
+    let listening = isLent ? undefined : this.#bound.find((one) => one.key === key)?.listening ??
+      this.#handedOver.find((one) => formatEndpoint(one.endpoint) === named);
     try {
       listening ??= this.#world.network.listen(isAnyPort ? samePort(endpoint, own) : endpoint);
     } catch (error) {
       if (mayBeMissing && error instanceof PosternError && error.detail === "network") return [];
-      throw ownConflict(error, endpoint, [...this.#bound, ...others]);
+      throw ownConflict(error, endpoint, [...this.#all, ...others]);
     }
-    const address = addressText(listening.endpoint);
+    const address = formatEndpoint(listening.endpoint);
     const hasAuth = users.length > 0;
-    return [{ kind, key, listening, endpoint: listening.endpoint, address, hasAuth, users, only, deps }];
+    return [{
+      kind,
+      key,
+      listening,
+      endpoint: listening.endpoint,
+      address,
+      hasAuth,
+      users,
+      only,
+      forward,
+      ofCommand: isLent,
+      deps,
+    }];
   }
 
-  #serve({ kind, listening, address, deps }: Bound): void {
-    const now = { deps, serve: kind === "admin" ? serveAdminAt(listening.endpoint) : serves[kind] };
+  #serve(bound: Bound, until?: AbortSignal): void {
+    const { kind, listening, address, deps, forward } = bound;
+    const now = { deps, serve: serveOf(bound) };
     const known = this.#live.get(listening);
     if (known) return void (known.now = now);
     const live = new LiveDeps(now);
     this.#live.set(listening, live);
-    this.#world.log.info("listener.ready", { kind, address });
+    const target = forward && formatEndpoint(forward.target);
+    this.#world.log.info("listener.ready", { kind, address, target, name: forward?.name });
     const serve: Serve = (client, messages, deps, options) => live.now.serve(client, messages, deps, options);
-    this.#serving.spawn((signal) => serveListener(listening, serve, live, { signal }));
+    this.#serving.spawn((signal) =>
+      serveListener(listening, serve, live, { signal: until ? AbortSignal.any([signal, until]) : signal })
+    );
   }
+}
+
+function serveOf({ kind, forward, endpoint }: Bound): Serve {
+  if (forward) return serveForward(forward.target, forward.name);
+  if (kind === "admin") return serveAdminAt(endpoint);
+  if (kind !== "forward") return serves[kind];
+  throw new PosternError("internal", "Cannot serve a forward without a target");
 }
 
 /**
@@ -276,7 +399,8 @@ export class ListenerSet implements AsyncDisposable {
 function ownConflict(error: unknown, endpoint: Endpoint, bound: readonly BoundListener[]): unknown {
   if (!(error instanceof PosternError) || error.detail !== "in_use" || "path" in endpoint) return error;
   const isOverlapping = ({ endpoint: own }: BoundListener) =>
-    "port" in own && own.port === endpoint.port && [own.host, endpoint.host].some(isWildcard);
+    "port" in own && own.port === endpoint.port &&
+    (own.host === endpoint.host || [own.host, endpoint.host].some(isWildcard));
   const other = bound.find(isOverlapping);
   if (!other) return error;
   return new PosternError(
@@ -285,7 +409,9 @@ function ownConflict(error: unknown, endpoint: Endpoint, bound: readonly BoundLi
     {
       cause: error,
       exit: 1,
-      hint: "configure only one of the two and restart the instance: postern stop",
+      hint: other.ofCommand
+        ? "end the command: postern forward"
+        : "configure only one of the two and restart the instance: postern stop",
     },
   );
 }
@@ -297,9 +423,4 @@ function samePort(
 ): Endpoint {
   const [first] = own;
   return first && "port" in first.endpoint ? { ...endpoint, port: first.endpoint.port } : endpoint;
-}
-
-/** `127.0.0.1:12000` or `unix:PATH`. */
-export function addressText(endpoint: Endpoint): string {
-  return "path" in endpoint ? `unix:${endpoint.path}` : formatTarget(endpoint);
 }

@@ -1,5 +1,12 @@
-import type { Clock, Deadlines, Dial, Log } from "../../core/mod.ts";
-import type { Authenticator, ListenerDeps, ListenerLimits, Pages, Serve } from "../../listeners/mod.ts";
+import type { ClientNames, Clock, Deadlines, Dial, Log } from "../../core/mod.ts";
+import type {
+  Authenticator,
+  ListenerDeps,
+  ListenerLimits,
+  OpenDatagramRelay,
+  Pages,
+  Serve,
+} from "../../listeners/mod.ts";
 
 /** The current settings for the clients of a socket; a reload replaces them while the socket stays bound. */
 export class LiveDeps implements ListenerDeps {
@@ -9,8 +16,20 @@ export class LiveDeps implements ListenerDeps {
     this.now = now;
   }
 
+  limit(limits: ListenerLimits): void {
+    this.now = { ...this.now, deps: { ...this.now.deps, limits } };
+  }
+
   get dial(): Dial {
     return this.now.deps.dial;
+  }
+
+  get names(): ClientNames | undefined {
+    return this.now.deps.names;
+  }
+
+  get datagrams(): OpenDatagramRelay | undefined {
+    return this.now.deps.datagrams;
   }
 
   get generation(): (() => number) | undefined {

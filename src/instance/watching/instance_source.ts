@@ -3,6 +3,7 @@ import type { PageSource } from "../../listeners/mod.ts";
 import type { ProxyEnvironment, ReloadReport } from "../../control/mod.ts";
 import { environmentFor, pacFile, shellLines } from "../../routing/mod.ts";
 import type { Instance } from "../instance.ts";
+import { lentForwards } from "../listening/lent_forwards.ts";
 import { randomToken } from "../../instances/mod.ts";
 import { listenerOf } from "../environment/environment_text.ts";
 import { proxyEnvironment } from "../environment/proxy_environment.ts";
@@ -23,6 +24,9 @@ export function instanceSource(instance: Instance, { reload, stop }: InstanceAct
     connections: () => instance.connections.list(),
     watch: () => instance.watch.watch(),
     sharesToken: (local) => isOpenAt(instance, local),
+    forward: (forwards) => lentForwards(() => instance.lend(forwards), instance.clock),
+    endForward: (id) => instance.endLent(id),
+    hosts: (names, options) => instance.hosts(names, options),
     closeConnection: (id) => instance.connections.close(id),
     reload,
     stop: ({ drain }) => {
@@ -37,6 +41,7 @@ export function instanceSource(instance: Instance, { reload, stop }: InstanceAct
         isHttpOnly: at(instance, local).some(({ kind }) => kind === "http"),
       }),
     env: (options) => environmentOf(instance, options),
+    sshHosts: () => instance.transports.sshHosts(),
     environmentLines: (shell) => {
       const environment = environmentOf(instance, { credentials: false });
       const { noProxy } = environment;

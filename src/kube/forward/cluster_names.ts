@@ -42,6 +42,19 @@ export class ClusterNames implements FarNames {
     return undefined;
   }
 
+  /** The Services of the only cluster, or of the clusters in use. */
+  async all(options: { readonly signal: AbortSignal }): Promise<readonly (readonly string[])[]> {
+    const suffix = this.#suffix?.toLowerCase();
+    const { single } = this.#set;
+    const found = await Promise.all((single ? [single] : this.#set.links).map(async (link) => {
+      const all = await this.#dnsOf(link).all(options);
+      if (suffix === undefined) return all;
+      const context = contextLabels(link.api.name);
+      return all.map(([first = ""]) => [`${first.replace(/\.svc$/, "")}.${context}.${suffix}`]);
+    }));
+    return found.flat();
+  }
+
   #in(name: string): ReturnType<ClusterSet["find"]> {
     try {
       return this.#set.find(name);

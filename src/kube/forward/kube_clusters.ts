@@ -87,6 +87,11 @@ export class KubeClusters implements AsyncDisposable {
     return this.#names?.nameOf(address);
   }
 
+  async all(options: { readonly signal: AbortSignal }): Promise<readonly (readonly string[])[]> {
+    await this.#opened(options.signal);
+    return await this.#names?.all(options) ?? [];
+  }
+
   /** Reads the kubeconfigs again; changes apply to new connections. */
   async prepare(): Promise<readonly TransportNote[]> {
     try {

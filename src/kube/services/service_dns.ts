@@ -1,5 +1,5 @@
 import type { FarName, FarNames, FarService } from "../../core/mod.ts";
-import { formatIp, parseIp, unmapped } from "../../words/mod.ts";
+import { formatIp, isPosternError, parseIp, unmapped } from "../../words/mod.ts";
 import type { ClusterView, EndpointRecord, ServiceRecord, SliceRecord } from "../api/cluster_view.ts";
 import { dashedAddress, parseServiceName, plainName, type ServiceNameOptions } from "./service_names.ts";
 
@@ -63,6 +63,23 @@ export class ServiceDns implements FarNames {
     return `${service.name}.${service.namespace}.svc.${suffix}`.toLowerCase();
   }
 
+  /** The Services of the whole cluster, or of the default namespace if postern may not list more. */
+  async all({ signal }: { readonly signal: AbortSignal }): Promise<string[][]> {
+    const { namespace: own, clusterDomain, suffix } = this.#options;
+    let scope: string | undefined;
+    try {
+      await this.#view.ready(undefined, { signal });
+    } catch (error) {
+      if (!isPosternError(error, "not_allowed")) throw error;
+      await this.#view.ready(scope = own, { signal });
+    }
+    return [...this.#view.services(scope)].map(({ namespace, name }) => {
+      const short = `${name}.${namespace}`.toLowerCase();
+      const suffixed = suffix === undefined ? [] : [`${short}.${plainName(suffix)}`];
+      return [`${short}.svc`, ...suffixed, `${short}.svc.${plainName(clusterDomain)}`, short];
+    });
+  }
+
   #service(record: ServiceRecord, asked: Asked): FarName {
     if (record.type === "ExternalName") {
       return record.externalName ? { addresses: [], alias: plainName(record.externalName) } : nothing;
@@ -70,7 +87,11 @@ export class ServiceDns implements FarNames {
     const addresses = isHeadless(record)
       ? this.#ready(record).flatMap(({ addresses: [first] }) => first ?? [])
       : record.clusterIps;
-    return { addresses: unique(addresses.map(canonical)), services: this.#ports(asked, record) };
+    return {
+      addresses: unique(addresses.map(canonical)),
+      services: this.#ports(asked, record),
+      ...this.#tcpPorts(record),
+    };
   }
 
   /** A pod of a headless Service, by its hostname, its name, or its address with dashes. */
@@ -83,7 +104,18 @@ export class ServiceDns implements FarNames {
     const addresses = unique(
       found.flatMap(({ addresses: [first] }) => first === undefined ? [] : canonical(first)),
     );
-    return addresses.length === 0 ? undefined : { addresses };
+    return addresses.length === 0 ? undefined : { addresses, ...this.#tcpPorts(record) };
+  }
+
+  /**
+   * The TCP ports of a Service. Clients of a headless one connect to its pods, so they also use the ports of the
+   * pods; without declared ports they may use any.
+   */
+  #tcpPorts(record: ServiceRecord): Pick<FarName, "ports"> {
+    if (record.ports.length === 0) return {};
+    const targets = isHeadless(record) ? this.#slices(record).flatMap(({ ports }) => ports) : [];
+    const tcp = [...record.ports, ...targets].filter(({ protocol }) => protocol === "TCP");
+    return { ports: [...new Set(tcp.flatMap(({ port }) => port ?? []))] };
   }
 
   #ports({ host }: Asked, record: ServiceRecord): (FarService & { readonly portName: string })[] {

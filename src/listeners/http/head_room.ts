@@ -1,5 +1,12 @@
 import type { Decode } from "../../core/mod.ts";
-import { Http1Problem, mostHead } from "../../wire/mod.ts";
+import { headDecoders, Http1Problem, mostHead, type RequestHead, type ResponseHead } from "../../wire/mod.ts";
+import type { HeadLimits } from "../listener.ts";
+
+/** A decoder with a share of the room, and the limit of its message. */
+interface SharedDecode<T> extends Disposable {
+  readonly decode: Decode<T>;
+  readonly limit: number;
+}
 
 /**
  * The memory for large heads that are still arriving, shared by all clients and servers: slow ones could otherwise hold
@@ -19,9 +26,10 @@ export class HeadRoom {
   }
 
   /** `decode` with a share of the room, which lasts until the disposal; `status` is that of a refusal. */
-  share<T>(decode: Decode<T>, status: 502 | 503): Disposable & { readonly decode: Decode<T> } {
+  share<T>(decode: Decode<T>, { limit, status }: { limit: number; status: 502 | 503 }): SharedDecode<T> {
     let held = 0;
     return {
+      limit,
       decode: (bytes) => {
         const decoded = decode(bytes);
         const more = decoded ? 0 : bytes.length - mostHead - held;
@@ -49,3 +57,13 @@ export class HeadRoom {
 
 /** The room of this process. */
 export const headRoom = new HeadRoom(32 * 1024 * 1024);
+
+/** Reads one request head within its limits and the room. */
+export function requestHead(limits: HeadLimits): SharedDecode<RequestHead> {
+  return headRoom.share(headDecoders.request(limits), { limit: limits.head, status: 503 });
+}
+
+/** Reads one response head within its limits and the room. */
+export function responseHead(limits: HeadLimits): SharedDecode<ResponseHead> {
+  return headRoom.share(headDecoders.response(limits), { limit: limits.head, status: 502 });
+}

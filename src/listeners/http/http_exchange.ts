@@ -6,7 +6,6 @@ import {
   encodeRequestHead,
   encodeResponseHead,
   type Framing,
-  headDecoders,
   Http1Problem,
   isPersistent,
   type RequestHead,
@@ -14,7 +13,7 @@ import {
   type ResponseHead,
 } from "../../wire/mod.ts";
 import { copyBody, readFinalHead } from "../../http/mod.ts";
-import { headRoom } from "./head_room.ts";
+import { responseHead } from "./head_room.ts";
 import {
   framingFor,
   interimFields,
@@ -115,7 +114,7 @@ export class Exchange {
       head = await readFinalHead(this.#origin.messages, {
         from,
         onInterim: this.#passInterim,
-        decoder: () => headRoom.share(headDecoders.response(headLimits(this.#deps.limits)), 502),
+        decoder: () => responseHead(headLimits(this.#deps.limits)),
       });
       this.#demandPassable(head);
       framing = responseFraming(head, method);

@@ -13,16 +13,11 @@ export class Origin {
   #isOver = false;
   #isResting = false;
 
-  /** `limit` is the maximum size of a response head. */
-  constructor(
-    key: string,
-    dialed: Dialed,
-    { generation, limit }: { generation: number | undefined; limit: number },
-  ) {
+  constructor(key: string, dialed: Dialed, generation: number | undefined) {
     this.key = key;
     this.dialed = dialed;
     this.generation = generation;
-    this.messages = new Messages(dialed.conn, { initial: 2048, limit });
+    this.messages = new Messages(dialed.conn, { initial: 2048 });
   }
 
   /** Whether it can take a request; false after the server closed it or sent unrequested bytes. */

@@ -15,7 +15,7 @@ import { Exchange, type ForwardedRequest } from "./http_exchange.ts";
 import { maxForwards } from "./http_forwarding.ts";
 import { Origin } from "./http_origin.ts";
 import { isForPages, servePages } from "./http_server.ts";
-import { headLimits, type ListenerDeps, type ServeOptions } from "../listener.ts";
+import type { ListenerDeps, ServeOptions } from "../listener.ts";
 import { tunnel } from "./tunnel.ts";
 
 /**
@@ -191,8 +191,7 @@ class HttpSession {
       return this.#origin;
     }
     this.dropOrigin("done");
-    const dialed = await this.#dial(target, user, "http");
-    return this.#origin = new Origin(key, dialed, { generation, limit: headLimits(this.#deps.limits).head });
+    return this.#origin = new Origin(key, await this.#dial(target, user, "http"), generation);
   }
 
   #dial(target: Target, user: string | undefined, protocol: string): Promise<Dialed> {

@@ -4,7 +4,6 @@ import {
   encodeChunk,
   encodeLastChunk,
   encodeResponseHead,
-  headDecoders,
   Http1Problem,
   isPersistent,
   mostHead,
@@ -14,7 +13,7 @@ import {
 import { answerBytes, answerHead, serverWide } from "./http_answer.ts";
 import { readBody } from "../../http/mod.ts";
 import { type HeadLimits, headLimits, type Unheard } from "../listener.ts";
-import { headRoom } from "./head_room.ts";
+import { requestHead } from "./head_room.ts";
 import { lastWords } from "./last_words.ts";
 import { isAskedAgain } from "./next_request.ts";
 import {
@@ -44,6 +43,8 @@ export interface ServePagesOptions {
   readonly unheard?: Unheard;
   /** Default: `listener`. */
   readonly access?: PageAccess;
+  /** Serves a client whose request is not for a page; by default it is refused. */
+  readonly other?: (head: RequestHead) => Promise<void>;
 }
 
 const mostBody = 64 * 1024;
@@ -78,7 +79,7 @@ export async function servePages(
   return head;
 }
 
-/** Serves a client that may only request pages, until the connection ends. */
+/** Serves a client that may only request pages (and `other`), until the connection ends. */
 export async function serveOnlyPages(
   conn: Conn,
   messages: Messages,
@@ -89,6 +90,7 @@ export async function serveOnlyPages(
   try {
     const other = await servePages(conn, messages, undefined, pages, deps, options);
     if (!other) return;
+    if (options.other) return await options.other(other);
     const server = new PageServer(conn, messages, deps, options);
     await server.refuse(
       new PosternError("usage", "Cannot serve as a proxy on this listener", {
@@ -126,10 +128,10 @@ class PageServer {
   async nextHead(): Promise<RequestHead | undefined> {
     const { unheard } = this.#options;
     unheard?.add(this.#conn);
-    using head = headRoom.share(headDecoders.request(this.#head), 503);
+    using head = requestHead(this.#head);
     try {
       if (this.#messages.pending.length === 0 && !await this.#isAskedAgain()) return undefined;
-      return await this.#within(this.#arrive, "the request", () => this.#messages.read(head.decode));
+      return await this.#within(this.#arrive, "the request", () => this.#messages.read(head.decode, head));
     } catch (error) {
       if (!(error instanceof Http1Problem)) throw error;
       head[Symbol.dispose]();

@@ -1,8 +1,8 @@
 import { asPosternError, describe } from "../../words/mod.ts";
 import type { Conn, Messages } from "../../core/mod.ts";
-import { headDecoders, Http1Problem, isPersistent, type RequestHead } from "../../wire/mod.ts";
+import { Http1Problem, isPersistent, type RequestHead } from "../../wire/mod.ts";
 import { answerBytes } from "./http_answer.ts";
-import { headRoom } from "./head_room.ts";
+import { requestHead } from "./head_room.ts";
 import { lastWords } from "./last_words.ts";
 import { handshakeDeadline, headLimits, type ListenerDeps, type ServeOptions } from "../listener.ts";
 import { isAskedAgain } from "./next_request.ts";
@@ -38,9 +38,9 @@ export class ServedConnection {
   async next(deadline?: Disposable): Promise<RequestHead | undefined> {
     if (!deadline && this.messages.pending.length === 0 && !await this.#isAskedAgain()) return undefined;
     const limit = deadline ?? handshakeDeadline(this.conn, this.#deps, this.#options);
-    using head = headRoom.share(headDecoders.request(headLimits(this.#deps.limits)), 503);
+    using head = requestHead(headLimits(this.#deps.limits));
     try {
-      return await this.messages.read(head.decode);
+      return await this.messages.read(head.decode, head);
     } catch (error) {
       // A client that left in the middle of a head may still be reading the previous answer.
       if (this.messages.isEnded) return undefined;

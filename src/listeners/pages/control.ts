@@ -1,16 +1,18 @@
-import type { Conn, Messages } from "../../core/mod.ts";
+import { jsonIn } from "../../core/mod.ts";
 import { formatTarget, PosternError, targetOf } from "../../words/mod.ts";
-import type { Hello } from "../../control/mod.ts";
+import { controlProtocol, type Hello } from "../../control/mod.ts";
+import type { ForwardSettings } from "../forward_settings.ts";
+import { checkedForwards } from "../checked_forwards.ts";
 import { eventsPage } from "./event_stream.ts";
-import { type PageDeps, serveOnlyPages, type ServePagesOptions } from "../http/http_server.ts";
+import type { RequestHead } from "../../wire/mod.ts";
+import { serveOnlyPages } from "../http/http_server.ts";
+import { overloaded, type Serve } from "../listener.ts";
 import { errorJson, jsonPage, type PageRequest, type Pages } from "./page.ts";
 import { hasToken } from "./page_access.ts";
 import { closePage, explainPage, forPrograms, pacType } from "./pages.ts";
 import { findRoute, handlerFor, type PageRoute } from "./page_routes.ts";
 import type { PageSource } from "./page_source.ts";
-
-/** Incremented when an older client would misread an answer. */
-export const controlProtocol = 1;
+import { serveStream } from "./serve_stream.ts";
 
 export interface ControlOptions {
   /** Required on loopback TCP, where no directory mode keeps other users out. */
@@ -22,7 +24,7 @@ export function createControl(source: PageSource, { token }: ControlOptions = {}
   const routes = controlRoutes(source);
   return async (request, { signal }) => {
     if (token !== undefined && !await isTrusted(request, token)) {
-      return errorJson(new PosternError("auth", "Cannot use this control port without its token"));
+      return errorJson(untrusted());
     }
     const found = findRoute(routes, request.path);
     if (!found) {
@@ -43,19 +45,34 @@ export function createControl(source: PageSource, { token }: ControlOptions = {}
   };
 }
 
-/** Serves a client of the control socket. */
-export type ServeControl = (
-  client: Conn,
-  messages: Messages,
-  deps: PageDeps,
-  options: ServePagesOptions,
-) => Promise<void>;
-
-/** The handler of a control socket, for `serveListener`. */
-export function serveControl(control: Pages): ServeControl {
-  return (client, messages, deps, options) =>
-    serveOnlyPages(client, messages, control, deps, { ...options, access: "control" });
+/**
+ * The handler of a control socket, for `serveListener`. CONNECT connects the client to a target: only the user of
+ * the instance gets here, so it needs no password of a listener, and `only` of the listeners does not apply.
+ */
+export function serveControl(control: Pages, { token }: ControlOptions = {}): Serve {
+  let streams = 0;
+  return (client, messages, deps, options) => {
+    const other = async (head: RequestHead) => {
+      streams++;
+      try {
+        await serveStream({ client, messages, head }, deps, {
+          signal: options.signal,
+          mayConnect: async () => {
+            if (token !== undefined && !await isTrusted(head, token)) throw untrusted();
+            // The other places are for requests such as `stop`.
+            if (streams > deps.limits.connections - forRequests) throw overloaded(streams);
+          },
+        });
+      } finally {
+        streams--;
+      }
+    };
+    return serveOnlyPages(client, messages, control, deps, { ...options, access: "control", other });
+  };
 }
+
+/** How many clients of a control socket may ask at once, in addition to those with a connection. */
+export const forRequests = 256;
 
 function controlRoutes(source: PageSource): readonly PageRoute<"control">[] {
   const need = "control";
@@ -64,6 +81,15 @@ function controlRoutes(source: PageSource): readonly PageRoute<"control">[] {
     { path: "/v1/status", need, GET: () => jsonPage(source.status()) },
     { path: "/v1/connections", need, GET: () => jsonPage(source.connections()) },
     { path: "/v1/watch", need, GET: () => eventsPage(source.watch()) },
+    { path: "/v1/forward", need, POST: ({ body }) => eventsPage(source.forward(forwardsIn(body))) },
+    {
+      path: "/v1/forward/*/close",
+      need,
+      POST: async (_, { parts: [id] }) => {
+        await source.endForward(Number(id));
+        return jsonPage({});
+      },
+    },
     { path: "/v1/connections/*/close", need, POST: (_, { parts }) => closePage(source, parts) },
     { path: "/v1/reload", need, POST: async () => jsonPage(await source.reload()) },
     {
@@ -72,6 +98,14 @@ function controlRoutes(source: PageSource): readonly PageRoute<"control">[] {
       POST: ({ query }) => {
         const drain = source.stop(drainOf(query.get("drain")));
         return jsonPage({ state: "draining", ...(drain !== undefined && { drain }) }, 202);
+      },
+    },
+    {
+      path: "/v1/hosts",
+      need,
+      POST: async ({ query }, { signal }) => {
+        const names = query.get("release") === "1" ? "none" : query.getAll("name");
+        return jsonPage(await source.hosts(names, { signal }));
       },
     },
     { path: "/v1/explain", need, GET: (request, options) => explainPage(source, request, options) },
@@ -83,6 +117,7 @@ function controlRoutes(source: PageSource): readonly PageRoute<"control">[] {
         return { status: 200, fields: [["Content-Type", pacType]], body: source.pac(authority) };
       },
     },
+    { path: "/v1/ssh-hosts", need, GET: async () => jsonPage(await source.sshHosts()) },
     {
       path: "/v1/page",
       need,
@@ -121,10 +156,14 @@ function demandHttp(source: PageSource): void {
 /**
  * Whether the request comes from a program on this machine with the token, not from a web page in a browser.
  */
-async function isTrusted(request: PageRequest, token: string): Promise<boolean> {
+async function isTrusted(request: Pick<PageRequest, "fields">, token: string): Promise<boolean> {
   const { fields } = request;
   if (fields.has("origin") || fields.has("sec-fetch-site")) return false;
   return await hasToken(request, token);
+}
+
+function untrusted(): PosternError {
+  return new PosternError("auth", "Cannot use this control port without its token");
 }
 
 function hello(source: PageSource): Hello {
@@ -136,4 +175,8 @@ function drainOf(text: string | null): { drain?: number } {
   if (text === null) return {};
   if (/^[0-9]{1,9}$/.test(text)) return { drain: Number(text) };
   throw new PosternError("usage", `Cannot read drain ${JSON.stringify(text.slice(0, 40))} as milliseconds`);
+}
+
+function forwardsIn(body: Uint8Array): readonly ForwardSettings[] {
+  return checkedForwards(jsonIn(new TextDecoder().decode(body)));
 }

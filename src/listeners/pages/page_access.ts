@@ -42,7 +42,7 @@ export function foreignRefusal(request: PageRequest): PageResponse | undefined {
  * Whether a request has the token in `Postern-Token` or as a bearer token. Not in the URL, which programs may
  * log.
  */
-export async function hasToken({ fields }: PageRequest, token: string): Promise<boolean> {
+export async function hasToken({ fields }: Pick<PageRequest, "fields">, token: string): Promise<boolean> {
   const bearer = /^bearer +(\S+)$/i.exec(fields.get("authorization") ?? "")?.[1];
   const given = fields.get("postern-token") ?? bearer;
   return given !== undefined && await isSame(given, token);

@@ -3,12 +3,16 @@ import type { Target } from "../../words/mod.ts";
 import type {
   ConnectionInfo,
   ExplanationInfo,
+  ForwardUpdate,
+  HostsInfo,
   InstancePhase,
   ProxyEnvironment,
   ReloadReport,
+  SshHosts,
   Status,
   WatchUpdate,
 } from "../../control/mod.ts";
+import type { ForwardSettings } from "../forward_settings.ts";
 
 /**
  * The data and actions of a running instance for the pages and the control socket; the instance implements
@@ -28,8 +32,14 @@ export interface PageSource {
    * that may use the listener without a password may also see its state.
    */
   sharesToken(local: string | undefined): boolean;
+  /** Listens for these names instead of those requested before; for all known names if there are none. */
+  hosts(names: readonly string[] | "none", options: { signal: AbortSignal }): Promise<HostsInfo>;
   /** Closes a connection; false if no connection has this id. */
   closeConnection(id: number): boolean;
+  /** Opens forwards when the reader starts, and ends them when the reader stops. */
+  forward(forwards: readonly ForwardSettings[]): AsyncIterable<ForwardUpdate>;
+  /** Ends the forwards of this number at once; unknown ones have ended. */
+  endForward(id: number): Promise<void>;
   /** Throws `config` and changes nothing if the new configuration is invalid. */
   reload(): Promise<ReloadReport>;
   /**
@@ -50,4 +60,6 @@ export interface PageSource {
   env(options: { credentials: boolean; client?: string }): ProxyEnvironment;
   /** The same as shell lines, without credentials. */
   environmentLines(shell: "sh" | "fish" | "powershell"): string;
+  /** The ssh patterns of routed targets. */
+  sshHosts(): Promise<SshHosts>;
 }

@@ -1,5 +1,5 @@
 import { type Clock, type Transport, within } from "../../core/mod.ts";
-import { formatTarget, PosternError, type Target } from "../../words/mod.ts";
+import { type Endpoint, formatEndpoint, PosternError, type Target } from "../../words/mod.ts";
 import { type DialReport, errorInfo } from "../../control/mod.ts";
 
 export interface TryDialOptions {
@@ -33,10 +33,10 @@ export async function tryDial(
 }
 
 /** The error for a client whose target did not answer in time. */
-export function dialTimeout(target: Target, ms: number): PosternError {
+export function dialTimeout(target: Endpoint, ms: number): PosternError {
   return new PosternError(
     "timeout",
-    `Cannot reach ${formatTarget(target)}: no answer within ${ms / 1000} s`,
+    `Cannot reach ${formatEndpoint(target)}: no answer within ${ms / 1000} s`,
     { hint: "raise the timeout: listen.limits.dial" },
   );
 }

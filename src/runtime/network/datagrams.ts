@@ -25,13 +25,14 @@ export async function bindDatagrams(endpoint: Address): Promise<Datagrams> {
   return new SocketDatagrams(socket);
 }
 
-/** How many datagrams may wait for the reader; a slow reader loses the newest ones, as in a kernel. */
-const mostWaiting = 1024;
+/** How many datagrams may wait for the reader, and their bytes; a slow reader loses the newest, as in a kernel. */
+const [mostWaiting, mostWaitingBytes] = [1024, 512 * 1024];
 
 class SocketDatagrams implements Datagrams {
   readonly endpoint: Address;
   readonly #socket: Socket;
   readonly #queue: Datagram[] = [];
+  #queuedBytes = 0;
   #waiting: PromiseWithResolvers<Datagram | undefined> | undefined;
   #isClosed = false;
   readonly #closed = Promise.withResolvers<void>();
@@ -52,6 +53,7 @@ class SocketDatagrams implements Datagrams {
 
   receive(): Promise<Datagram | undefined> {
     const datagram = this.#queue.shift();
+    this.#queuedBytes -= datagram?.bytes.length ?? 0;
     if (datagram || this.#isClosed) return Promise.resolve(datagram);
     this.#waiting = Promise.withResolvers();
     return this.#waiting.promise;
@@ -71,6 +73,7 @@ class SocketDatagrams implements Datagrams {
     if (this.#isClosed) return;
     this.#isClosed = true;
     this.#queue.length = 0;
+    this.#queuedBytes = 0;
     this.#socket.close(this.#closed.resolve);
     this.#waiting?.resolve(undefined);
   }
@@ -87,7 +90,12 @@ class SocketDatagrams implements Datagrams {
     this.#waiting = undefined;
     if (isDatagram(got)) {
       if (waiting) waiting.resolve(got);
-      else if (this.#queue.length < mostWaiting) this.#queue.push(got);
+      else if (
+        this.#queue.length < mostWaiting && this.#queuedBytes + got.bytes.length <= mostWaitingBytes
+      ) {
+        this.#queue.push(got);
+        this.#queuedBytes += got.bytes.length;
+      }
     } else waiting?.reject(got);
   }
 }

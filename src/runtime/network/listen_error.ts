@@ -32,6 +32,7 @@ export function listenError(error: unknown, endpoint: Endpoint, protocol: "tcp" 
     return new PosternError("config", `Cannot listen on ${what}: the system does not allow it`, {
       cause: error,
       exit: 1,
+      detail: endpoint.port < 1024 ? "low_port" : undefined,
       hint: "use a port of 1024 or higher",
     });
   }

@@ -13,7 +13,7 @@ import { inheritListening } from "./inherited_listening.ts";
 import { listenError } from "./listen_error.ts";
 import { SocketConn } from "./socket_conn.ts";
 import { socketError } from "./socket_error.ts";
-import { SpareDescriptors } from "./spare_descriptors.ts";
+import { hasRoom, SpareDescriptors } from "./spare_descriptors.ts";
 import { listenUnix } from "./unix_listening.ts";
 
 /** Provides access to the machine's network. */
@@ -25,12 +25,14 @@ export function createNetwork(): Network {
         ? connectFrom(from, endpoint, { signal })
         : connect(endpoint, signal, spare),
     listen: (endpoint) => listen(endpoint, spare),
+    hasRoom,
     async datagrams(endpoint) {
       const { bindDatagrams } = await import("./datagrams.ts");
       return await bindDatagrams(endpoint);
     },
     inherit: (descriptor) => inheritListening({ fd: descriptor }, spare),
     lookup,
+    nameOf,
     addresses,
     attached,
     secure,
@@ -160,6 +162,27 @@ async function lookup(name: string, { signal }: { signal: AbortSignal }): Promis
     else resolve(found.map(({ address }) => address));
   });
   return await promise;
+}
+
+async function nameOf(address: string, { signal }: { signal: AbortSignal }): Promise<string> {
+  const { lookupService } = await import("node:dns");
+  const { promise, resolve, reject } = Promise.withResolvers<string>();
+  if (signal.aborted) throw signal.reason;
+  using _stop = whenAborted(signal, () => reject(signal.reason));
+  lookupService(address, 0, (error, name) => {
+    if (error) reject(nameError(error, address));
+    // Without a name, some resolvers return the address.
+    else if (name === undefined || name === "" || name === address) reject(nameError(undefined, address));
+    else resolve(name);
+  });
+  return await promise;
+}
+
+function nameError(cause: Error | undefined, address: string): PosternError {
+  return new PosternError("name_not_found", `Cannot find the name of ${address}`, {
+    cause,
+    reason: "the system resolver knows none",
+  });
 }
 
 function lookupError(error: Error, name: string): PosternError {

@@ -75,6 +75,21 @@ export function tooManyFiles(what: string, cause?: unknown): PosternError {
   });
 }
 
+/** Whether so many descriptors are free. Deno reveals no limit, so this opens as many files and closes them. */
+export function hasRoom(descriptors: number): boolean {
+  if (Deno.build.os === "windows") return true;
+  const files: Deno.FsFile[] = [];
+  try {
+    while (files.length < descriptors) files.push(Deno.openSync("/dev/null", { read: true }));
+    return true;
+  } catch (error) {
+    // Without the permission for the file, the limit shows when a listener cannot be opened.
+    return error instanceof Deno.errors.NotCapable;
+  } finally {
+    for (const file of files) file.close();
+  }
+}
+
 /** Opens a file to occupy a descriptor; undefined without the file, the permission or a free descriptor. */
 function openAnything(): Deno.FsFile | undefined {
   if (Deno.build.os === "windows") return undefined;

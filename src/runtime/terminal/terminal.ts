@@ -2,6 +2,8 @@ import { PosternError } from "../../words/mod.ts";
 import type { Terminal } from "../../world/mod.ts";
 import { collectText } from "../collect_text.ts";
 import { fileError } from "../files/file_error.ts";
+import { systemClock } from "../system_clock.ts";
+import { StdioConn } from "./stdio_conn.ts";
 import { TerminalScreen } from "./terminal_screen.ts";
 import { TerminalQuestions } from "./terminal_question.ts";
 import { writeAll } from "../network/write_all.ts";
@@ -28,6 +30,8 @@ export function createTerminal(): Terminal {
     // A failure of stderr cannot be reported anywhere.
     err: (text) => standardError.write(text).catch(() => {}),
     readInput,
+    conn: ({ inputEnded } = {}) =>
+      new StdioConn({ input: Deno.stdin, output: Deno.stdout, endOutput, lingers, inputEnded }, systemClock),
     ask: (question, options) => questions.ask(question, options),
     takeScreen(events) {
       if (!Deno.stdin.isTerminal() || !Deno.stdout.isTerminal()) return undefined;
@@ -88,6 +92,22 @@ const questions = new TerminalQuestions({
   },
   show: (text) => standardError.write(text),
 });
+
+/** Deno has no call that closes the descriptor: `Deno.stdout.close()` closes a copy. */
+function endOutput(): Promise<void> {
+  return Promise.resolve();
+}
+
+/** How long a program that reads our output may have to wait for its end, in ms. */
+const longestSilence = 2000;
+
+async function lingers(): Promise<number | undefined> {
+  if (Deno.stdin.isTerminal()) return 0;
+  if (Deno.stdout.isTerminal()) return undefined;
+  const { fstatSync } = await import("node:fs");
+  const kind = fstatSync(1);
+  return kind.isFIFO() || kind.isSocket() ? longestSilence : undefined;
+}
 
 function columns(): number {
   try {

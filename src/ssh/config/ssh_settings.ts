@@ -1,6 +1,7 @@
 import { usualSshPort } from "./language/ssh_config_numbers.ts";
 import type { SshOption } from "./language/ssh_config_options.ts";
 import { parseSshJumps } from "./language/ssh_config_jump.ts";
+import { isOwnCommand } from "./language/ssh_config_own_command.ts";
 import type { SshConfigProblem } from "./ssh_host.ts";
 
 export interface SshConfigPlace {
@@ -25,6 +26,8 @@ export class SshSettings {
 
   give(given: GivenSshOption): void {
     const name = given.option.name.toLowerCase();
+    // As if it were not there: a later ProxyJump of the user applies.
+    if (name === "proxycommand" && isOwnCommand(given.values[0] ?? "")) return;
     const before = this.#first.get(name);
     if (before === undefined) {
       if (!this.#isOutdone(name)) this.#first.set(name, given);

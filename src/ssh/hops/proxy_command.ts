@@ -1,11 +1,24 @@
 import { type Clock, type Conn, type DialOptions, StreamedConn, whenAborted } from "../../core/mod.ts";
 import type { EndedProgram, PipedProgram, Process } from "../../world/mod.ts";
 import { PosternError } from "../../words/mod.ts";
-import { foreignText } from "../sign_in/foreign_text.ts";
+import { causeLines, foreignText } from "../sign_in/foreign_text.ts";
 
 export interface ProxyCommandDeps {
   readonly process: Pick<Process, "pipe" | "env">;
   readonly clock: Clock;
+}
+
+export interface ProxyCommandOptions extends Pick<DialOptions, "signal"> {
+  /** The ssh host that the command connects to. */
+  readonly alias: string;
+}
+
+/** The variable that tells `postern nc` which ssh hosts wait for it, separated by blanks. */
+const hopsVariable = "POSTERN_HOPS";
+
+/** The environment of a program that connects to an ssh host: a `postern nc` in it must not use that host. */
+export function hopEnvironment(alias: string, env: Process["env"]): Record<string, string> {
+  return { [hopsVariable]: [...(env(hopsVariable) ?? "").split(" "), alias].filter(Boolean).join(" ") };
 }
 
 /**
@@ -15,14 +28,17 @@ export interface ProxyCommandDeps {
 export async function runProxyCommand(
   command: string,
   { process, clock }: ProxyCommandDeps,
-  { signal }: DialOptions,
+  { signal, alias }: ProxyCommandOptions,
 ): Promise<Conn> {
   const shell = process.env("SHELL") || "/bin/sh";
   // Aborting the dial ends the command; after the dial, the command lives until the connection ends.
   const own = new AbortController();
   signal.throwIfAborted();
   using _pass = whenAborted(signal, () => own.abort(signal.reason));
-  const program = await process.pipe([shell, "-c", `exec ${command}`], { signal: own.signal });
+  const program = await process.pipe([shell, "-c", `exec ${command}`], {
+    signal: own.signal,
+    env: hopEnvironment(alias, process.env),
+  });
   const conn = new CommandConn(program, command);
   try {
     await begunOr(conn, clock);
@@ -110,8 +126,7 @@ class CommandConn extends StreamedConn implements Conn {
 }
 
 function commandFailure(command: string, { code, stderr }: EndedProgram): PosternError {
-  const lines = foreignText(stderr, { limit: 8192 }).split("\n").map((line) => line.trim());
-  const last = lines.findLast((line) => line !== "");
+  const last = causeLines(stderr).at(-1);
   const said = last === undefined ? "" : `: ${last.slice(0, 300)}`;
   const ends = `it exited with code ${code} before the server sent any data${said}`;
   return new PosternError("unreachable", `Cannot use the ProxyCommand "${foreignText(command)}": ${ends}`, {

@@ -41,7 +41,7 @@ async function reachSshHost(host: SshHost, { dialer, options, ...reaching }: Rea
   const to = { clock, signal, name: host.hostName, port: host.port };
   const { alias, hostName, port, proxyCommand, bindAddress, addressFamily: family } = host;
   if (proxyCommand !== undefined) {
-    if (runCommand) return await runCommand(proxyCommand, options);
+    if (runCommand) return await runCommand(proxyCommand, { ...options, alias });
     throw new PosternError("config", `Cannot use ssh ${alias}: this instance cannot run its ProxyCommand`, {
       hint: "use engine: openssh for this host",
     });

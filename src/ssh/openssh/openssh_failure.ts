@@ -1,6 +1,6 @@
 import type { EndedProgram } from "../../world/mod.ts";
 import { PosternError } from "../../words/mod.ts";
-import { foreignText } from "../sign_in/foreign_text.ts";
+import { causeLines } from "../sign_in/foreign_text.ts";
 
 /** Explains a failed sign-in of the ssh program from its last output lines. */
 export function signInFailure(alias: string, { code, stderr }: EndedProgram): PosternError {
@@ -87,8 +87,7 @@ function hostKeyLine(lines: readonly string[]): string {
 }
 
 function linesOf(stderr: string): string[] {
-  const lines = foreignText(stderr, { limit: 16 * 1024 }).split("\n").map((line) => line.trim());
-  return lines.filter((line) => line !== "" && !/^@+$/.test(line)).map((line) => line.slice(0, 300));
+  return causeLines(stderr).filter((line) => !/^@+$/.test(line)).map((line) => line.slice(0, 300));
 }
 
 /** ssh's messages when its connection broke for any reason. */

@@ -11,10 +11,11 @@ import {
 } from "./openssh_arguments.ts";
 import type { OpensshDirectory } from "./openssh_directory.ts";
 import { signInFailure } from "./openssh_failure.ts";
+import { hopEnvironment } from "../hops/proxy_command.ts";
 import type { SshTimes } from "../hops/ssh_pool.ts";
 
 export interface OpensshDeps {
-  readonly process: Pick<Process, "run" | "pipe" | "platform">;
+  readonly process: Pick<Process, "env" | "run" | "pipe" | "platform">;
   readonly network: Pick<Network, "connect">;
   readonly files: Pick<Files, "remove">;
   readonly clock: Clock;
@@ -83,7 +84,7 @@ export class OpensshMaster implements AsyncDisposable {
     const command = masterArguments(target, { socket, options, usual, times });
     const program = await process.pipe(["/bin/sh", "-c", guarded, "sh", "ssh", ...command], {
       signal: new AbortController().signal,
-      env: quiet,
+      env: { ...quiet, ...hopEnvironment(target.alias, process.env) },
     });
     try {
       const conn = await controlOf(program, { socket, target, deps, signal });

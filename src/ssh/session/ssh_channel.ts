@@ -12,6 +12,8 @@ export interface ChannelLink {
   now(): number;
   /** The shortest measured round trip, in ms. */
   readonly roundTrip: number | undefined;
+  /** This channel's share of a window for the whole session; undefined if each channel's window grows by itself. */
+  readonly share: number | undefined;
 }
 
 /** The parameters of an opened channel. */
@@ -22,6 +24,8 @@ export interface ChannelTerms {
   /** How many bytes the server accepts now. */
   readonly window: number;
   readonly packetSize: number;
+  /** How many bytes the server may send now. */
+  readonly receives: number;
 }
 
 /** How many bytes a channel may initially receive before the reader consumes them. */
@@ -36,17 +40,18 @@ export const largestWindow = 16 * 1024 * 1024;
 export class SshChannel extends MuxStream {
   readonly #link: ChannelLink;
   readonly #remote: number;
-  #window = firstWindow;
+  #window: number;
   /** Consumed, but not yet returned to the server as window. */
   #taken = 0;
   #takenSinceCheck = 0;
   #checkedAt: number;
 
-  constructor(link: ChannelLink, { peer, remote, window, packetSize }: ChannelTerms) {
+  constructor(link: ChannelLink, { peer, remote, window, packetSize, receives }: ChannelTerms) {
     super({ peer, window, pieceSize: packetSize, areLent: false });
     this.#link = link;
     this.#remote = remote;
     this.#checkedAt = link.now();
+    this.#window = receives;
   }
 
   /** Receives data from the server; the caller may reuse the buffer. */
@@ -77,11 +82,26 @@ export class SshChannel extends MuxStream {
   protected override onTaken(count: number): void {
     this.#taken += count;
     this.#takenSinceCheck += count;
+    const { share } = this.#link;
+    if (share !== undefined && share < this.#window) this.#shrink(share);
     // Return the window in small portions: at half of it, a path with a long round trip would stall.
     if (this.#taken < this.#window >> 4 || this.inbox.hasEnded || this.isOver) return;
-    const grown = this.#grown();
+    const grown = share === undefined ? this.#grown() : this.#grow(share);
     this.#link.sendWindow(this.#remote, this.#taken + grown);
     this.#taken = 0;
+  }
+
+  /** Keeps consumed bytes instead of returning them. */
+  #shrink(share: number): void {
+    const less = Math.min(this.#taken, this.#window - share);
+    this.#window -= less;
+    this.#taken -= less;
+  }
+
+  #grow(share: number): number {
+    const more = Math.max(0, share - this.#window);
+    this.#window += more;
+    return more;
   }
 
   #grown(): number {

@@ -24,6 +24,8 @@ export interface SshChannelsOptions {
   readonly room: () => Promise<void> | undefined;
   readonly now: () => number;
   readonly roundTrip: () => number | undefined;
+  /** The window that all channels share; undefined if each has its own. */
+  readonly sharedWindow?: () => number | undefined;
 }
 
 /** The server's messages about channels. */
@@ -43,7 +45,7 @@ export class SshChannels {
 
   constructor(options: SshChannelsOptions) {
     this.#options = options;
-    this.#link = linkOf(options);
+    this.#link = linkOf(options, () => this.#channels.size);
     this.handlers = this.#makeHandlers();
   }
 
@@ -58,18 +60,20 @@ export class SshChannels {
       opening.isGivenUp = true;
       reject(signal.reason);
     };
+    const id = this.#freeId();
+    const receives = this.#link.share ?? firstWindow;
     const opening: Opening = {
       target,
+      receives,
       resolve,
       reject,
       settled: () => signal.removeEventListener("abort", giveUp),
       isGivenUp: false,
     };
     signal.addEventListener("abort", giveUp, { once: true });
-    const id = this.#freeId();
     this.#channels.set(id, opening);
     engine.openTcp(id, {
-      window: firstWindow,
+      window: receives,
       packetSize: largestPacket,
       host: target.host,
       port: target.port,
@@ -119,6 +123,7 @@ export class SshChannels {
       remote: sender,
       window,
       packetSize: Math.min(packetSize, largestPacket),
+      receives: opening.receives,
     });
     this.#channels.set(recipient, { channel, remote: sender });
     this.#open++;
@@ -156,7 +161,10 @@ export class SshChannels {
   }
 }
 
-function linkOf({ engine, room, now, roundTrip }: SshChannelsOptions): ChannelLink {
+function linkOf(
+  { engine, room, now, roundTrip, sharedWindow }: SshChannelsOptions,
+  count: () => number,
+): ChannelLink {
   return {
     sendData: (channel, bytes) => engine()?.sendData(channel, bytes),
     sendWindow: (channel, amount) => engine()?.sendWindow(channel, amount),
@@ -166,6 +174,11 @@ function linkOf({ engine, room, now, roundTrip }: SshChannelsOptions): ChannelLi
     now,
     get roundTrip() {
       return roundTrip();
+    },
+    get share() {
+      const shared = sharedWindow?.();
+      if (shared === undefined) return undefined;
+      return Math.max(smallestShare, Math.min(firstWindow, Math.floor(shared / Math.max(1, count()))));
     },
   };
 }
@@ -178,6 +191,7 @@ interface Open {
 
 interface Opening {
   readonly target: Target;
+  readonly receives: number;
   readonly resolve: (conn: Conn) => void;
   readonly reject: (error: unknown) => void;
   readonly settled: () => void;
@@ -185,6 +199,9 @@ interface Opening {
 }
 
 type Confirmation = Parameters<SshMessageHandlers["CHANNEL_OPEN_CONFIRMATION"]>[1];
+
+/** A channel with less would wait for the server too often. */
+const smallestShare = 128 * 1024;
 
 /** ssh2's limit (RFC 4253, section 6.1 requires 35000 bytes in total). */
 const largestPacket = 32 * 1024;

@@ -40,7 +40,7 @@ export function programConns(): readonly ConnKind[] {
     runProxyCommand(`${pythonPath} -c '${bridge}' ${socket}`, {
       process: { pipe, env: () => shell },
       clock,
-    }, { signal });
+    }, { signal, alias: "jump1" });
   const withoutWord = "a command that ends before the server's first byte has failed";
   return [
     {

@@ -7,6 +7,7 @@ import {
   decodeSocks4Request,
   decodeSocks5Choice,
   decodeSocks5Credentials,
+  decodeSocks5Datagram,
   decodeSocks5Greeting,
   decodeSocks5Reply,
   decodeSocks5Request,
@@ -26,6 +27,8 @@ export const proxyTargets: readonly FuzzTarget[] = [
       "\x05\x02\x00\x02",
       "\x04\x01",
       "\x05\x01\x00\x03",
+      "\x00\x00\x00\x03",
+      "\x05\xf0\x00\x03",
       "\x05\x01\x00\x01",
       "\x00\x50",
       "a.b",
@@ -39,6 +42,7 @@ export const proxyTargets: readonly FuzzTarget[] = [
       decoding(decodeSocks5Verdict, input);
       decoding(decodeSocks5Request, input);
       decoding(decodeSocks5Reply, input);
+      decoding(decodeSocks5Datagram, input);
     },
   },
   {

@@ -44,6 +44,7 @@ export class RecordingWorld implements World {
       err: (text) => Promise.resolve(void (this.err += text)),
       readInput: () => Promise.resolve(""),
       ask: () => Promise.resolve(undefined),
+      conn: () => absent("conn"),
       takeScreen: () => undefined,
     };
     this.files = { ...absent<Files>("files"), ...files };

@@ -31,11 +31,13 @@ const ask = {
   status: (client: ControlClient) => client.status({ signal }),
   connections: (client: ControlClient) => client.connections({ signal }),
   explain: (client: ControlClient) => client.explain({ host: "a", port: 1 }, { signal }),
+  hosts: (client: ControlClient) => client.hosts([], { signal }),
   reload: (client: ControlClient) => client.reload({ signal }),
   stop: (client: ControlClient) => client.stop({ signal }),
   env: (client: ControlClient) => client.env({ signal }),
   page: (client: ControlClient) => client.page({ signal }),
   pac: (client: ControlClient) => client.pac({ signal }),
+  sshHosts: (client: ControlClient) => client.sshHosts({ signal }),
 };
 
 const refused: readonly {
@@ -65,6 +67,15 @@ const refused: readonly {
   { what: "connections", answer: [{ ...sampleConnection, up: "1" }], why: /: \[0\]\.up must be/ },
   { what: "explain", answer: { target: "a", transport: "b", because: "c" }, why: /: hops is missing/ },
   { what: "reload", answer: { changed: true, changes: [1], warnings: [] }, why: /: changes\[0\] must be/ },
+  ...[
+    { address: "203.0.113.9", name: "db.example", ports: [1] },
+    { address: "127.64.0.1", name: "db.example\n203.0.113.9 bank.example", ports: [1] },
+    { address: "127.64.0.1 bank.example", name: "db.example", ports: [1] },
+  ].map((host) => ({
+    what: "hosts" as const,
+    answer: { range: "127.64.0.0/12", hosts: [host], problems: [] },
+    why: /: hosts\[0\]\.(?:address|name) must be/,
+  })),
   { what: "stop", answer: { drain: "long" }, why: /: drain must be a number/ },
   {
     what: "env",
@@ -119,6 +130,11 @@ const refused: readonly {
     answer: 'function FindProxyForURL() { return "DIRECT; SOCKS5 203.0.113.9:1080"; }\n',
     why: /it names 203\.0\.113\.9:1080, which is neither/,
     code: "not_allowed",
+  },
+  {
+    what: "sshHosts",
+    answer: { routed: [{ patterns: ["a\nProxyCommand evil"], transport: "t", because: "b" }], left: [] },
+    why: /routed\[0\]\.patterns\[0\] must be an ssh pattern/,
   },
   {
     what: "pac",

@@ -36,3 +36,24 @@ Deno.test("withOwner() names the instance that uses the address, even if others 
   world.kill("SIGTERM");
   await instance.ended;
 });
+
+Deno.test("withOwner() names the instance that uses the port on the wildcard address", async () => {
+  for (const wildcard of ["0.0.0.0", "[::]"]) {
+    const files = {
+      "/c.yaml": `listen: { http: "${wildcard}:7", allowOpen: true }\n`,
+      "/run/me": "",
+      "/run/me/work.lock": "",
+    };
+    const world = new MemoryWorld({ files });
+    const instance = await startInstance(world, { id: "work", config: "/c.yaml" });
+    const hintFor = async (address: string) => {
+      const message = `Cannot listen on ${address}: address already in use`;
+      const error = new PosternError("config", message, { detail: "in_use" });
+      return (await withOwner(world, error) as PosternError).hint;
+    };
+    assert.match(await hintFor("127.64.0.1:7") ?? "", /stop instance "work"/);
+    assert.equal(await hintFor("127.64.0.1:77"), undefined);
+    world.kill("SIGTERM");
+    await instance.ended;
+  }
+});

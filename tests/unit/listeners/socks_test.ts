@@ -157,6 +157,16 @@ const refused = [
   { name: "no method at all", hello: "0500", reply: "05ff" },
   { name: "BIND", hello: "050100 05020001 00000000 0000", reply: "050005070001000000000000" },
   { name: "UDP ASSOCIATE", hello: "050100 05030001 00000000 0000", reply: "050005070001000000000000" },
+  {
+    name: "RESOLVE on a listener that only connects",
+    hello: `050100 05f0000309 ${toHex(bytesOf("a.example"))} 0000`,
+    reply: "050005070001000000000000",
+  },
+  {
+    name: "RESOLVE_PTR on a listener that only connects",
+    hello: "050100 05f10001 c0000201 0000",
+    reply: "050005070001000000000000",
+  },
   { name: "an unknown command", hello: "050100 05090001 00000000 0000", reply: "050005070001000000000000" },
   {
     name: "an unknown address type",
@@ -180,6 +190,37 @@ for (const { name, hello, reply } of refused) {
     assert.equal(log.lines[0]?.event, "client.refused");
   });
 }
+
+Deno.test("serveMixed() passes lookups with their user and answers them, whole names included", async () => {
+  const asked: unknown[] = [];
+  const names = {
+    addressOf: (request: unknown) => (asked.push(request), Promise.resolve("2001:db8::1")),
+    nameOf: (request: unknown) => (asked.push(request), Promise.resolve("n".repeat(255))),
+  };
+  const lookups = [
+    [`05f0000309${toHex(bytesOf("a.example"))}0000`, "a.example", "0420010db8000000000000000000000001"],
+    ["05f10001c00002010000", "192.0.2.1", `03ff${"6e".repeat(255)}`],
+    // torsocks sends 16 bytes for an IPv4 address.
+    [`05f10001c00002010000${"00".repeat(12)}`, "192.0.2.1", `03ff${"6e".repeat(255)}`],
+  ] as const;
+  for (const [hello, host, answer] of lookups) {
+    const auth = new Authenticator([me], new FakeClock());
+    const { client, served, dials } = serveClient(serveMixed, { auth, names });
+    await client.write(fromHex("050102"));
+    await client.write(encodeSocks5Credentials({ user: "me", password: "secret" }));
+    await client.write(fromHex(hello));
+    assert.equal(toHex(await readAll(client)), `05020100050000${answer}0000`);
+    await client[Symbol.asyncDispose]();
+    await served;
+    assert.deepEqual(asked.pop(), {
+      target: { host, port: 0 },
+      user: "me",
+      client: "memory:b",
+      protocol: "socks5",
+    });
+    assert.deepEqual(dials.made, []);
+  }
+});
 
 Deno.test("serveMixed() picks method 0 when it is one of several", async () => {
   const { client, served } = serveClient(serveMixed);

@@ -132,6 +132,24 @@ Deno.test("flagsFor() adds the directories of output files", () => {
   );
 });
 
+Deno.test("flagsFor() adds the directories of the sockets of forwards", () => {
+  const cases: Readonly<Record<string, readonly string[]>> = {
+    "proxy -L /x/a.sock:db.example:5432 -L 5432:unix:b/b.sock": ["/x", "b"],
+    "proxy --forward=./a.sock:unix:/y/b.sock": [".", "/y"],
+    "proxy -L 127.0.0.1:1:db.example:5432 -L [::1]:1:[::1]:2": [],
+    "forward /x/a.sock:db.example:5432 5432:db.example:5432": ["/x"],
+    "forward svc/db 5432:5432 -n shop": [],
+    "explain /x/a.sock:1": [],
+  };
+  for (const [words, directories] of Object.entries(cases)) {
+    const line = readCommandLine(words.split(" "));
+    const written = flagsFor(line, here).find((flag) => flag.startsWith("--allow-write")) ?? "";
+    const [command = ""] = words.split(" ");
+    const usual = flagsFor(readCommandLine([command]), here).find((flag) => flag.startsWith("--allow-write"));
+    assert.equal(written, [usual, ...directories].join(","), words);
+  }
+});
+
 Deno.test("flagsFor() lets only config init write to the directory of --config", () => {
   const written = (args: string[]) =>
     flagsFor(readCommandLine(args), here).find((flag) => flag.startsWith("--allow-write"));

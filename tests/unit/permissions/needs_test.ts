@@ -162,6 +162,9 @@ const plain = "routes: [{ to: a, via: reject }]";
 const confinable = [
   { args: ["proxy"], text: plain, is: true },
   { args: ["proxy", "--listen-unix", "/x/socket"], text: undefined, is: true },
+  { args: ["proxy", "-L", "/x/socket:a:1"], text: undefined, is: true },
+  { args: ["proxy"], text: 'listen: { forward: { "unix:/x/socket": "a:1" } }', is: false },
+  { args: ["forward", "1:a:1"], text: undefined, is: false },
   { args: ["proxy"], text: "# unix: /x/socket\nlisten: { mixed: 127.0.0.1:1 }", is: true },
   { args: ["proxy"], text: "listen: { unix: /x/socket }", is: false },
   { args: ["proxy"], text: 'listen: { "unix" : /x/socket }', is: false },

@@ -235,6 +235,23 @@ Deno.test("readConfig() names the option that opens a listener to everyone", asy
   ]);
 });
 
+Deno.test("readConfig() warns about listen.udp without a listener that relays it", async () => {
+  for (
+    const [listen, count] of [
+      ["{ udp: true }", 0],
+      ["{ udp: true, socks: 127.0.0.1:1 }", 0],
+      ["{ udp: true, http: 127.0.0.1:1 }", 1],
+      ["{ udp: false, http: 127.0.0.1:1 }", 0],
+    ] as const
+  ) {
+    const world = new MemoryWorld({ files: { [path]: `listen: ${listen}\n` } });
+    const { loaded, warnings } = await readConfig(world, {});
+    assert.ok(loaded);
+    assert.equal(warnings.length, count, listen);
+    assert.match(warnings.join(), count === 0 ? /^$/ : /listen\.udp: has no effect: only mixed and socks/);
+  }
+});
+
 Deno.test("readConfig() suggests how to shorten a file over 2 MB", async () => {
   const world = new MemoryWorld();
   const limit = (_path: string, options?: { limit?: number }) => {

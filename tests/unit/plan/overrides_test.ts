@@ -9,6 +9,34 @@ const cases = [
     becomes: { listen: { mixed: "1" } },
   },
   {
+    name: "adds the forwards of the options to a mapping of the file, and keeps the listeners",
+    value: { listen: { http: "2", forward: { "1": "a:1" } } },
+    overrides: { forwards: [{ listen: "localhost:0", target: "b:1" }] },
+    becomes: {
+      listen: {
+        http: "2",
+        forward: [{ listen: "1", target: "a:1" }, { listen: "localhost:0", target: "b:1" }],
+      },
+    },
+  },
+  {
+    name: "adds the forwards of the options to a list of the file, with other listeners",
+    value: { listen: { http: "2", forward: [{ listen: 1, target: "a:1" }] } },
+    overrides: { listen: ["3"], forwards: [{ listen: "localhost:0", target: "b:1" }], namespace: "shop" },
+    becomes: {
+      listen: {
+        mixed: ["3"],
+        forward: [{ listen: 1, target: "a:1" }, { listen: "localhost:0", target: "b:1" }],
+      },
+    },
+  },
+  {
+    name: "leaves forwards of the file that are neither to the schema",
+    value: { listen: { forward: 5432 } },
+    overrides: { forwards: [{ listen: "localhost:0", target: "b:1" }] },
+    becomes: { listen: { forward: 5432 } },
+  },
+  {
     name: "replaces all listeners of the file by those of the options, and keeps the users",
     value: { listen: { mixed: "1", http: "2", auth: { users: [] }, admin: "3" } },
     overrides: { listenSocks: ["127.0.0.1:0"] },

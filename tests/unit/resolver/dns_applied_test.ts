@@ -211,6 +211,39 @@ for (
       text: "dns: { domains: corp.example }",
       says: /warning: dns\.domains: has no addresses for its answers/,
     },
+    {
+      text: "listen: { dns: 127.0.0.1:53 }\ndns: { loopback: 127.64.0.0/12, ports: [5432] }",
+      says: /^$/,
+    },
+    {
+      text: "listen: { dns: 127.0.0.1:53, auth: { users: [{ name: me, passwordFile: /p }] } }\n" +
+        "dns: { loopback: 127.64.0.0/12 }",
+      says: /warning: dns\.loopback: has no passwords, unlike listen\.auth: every user of this machine/,
+    },
+    {
+      text: "dns: { loopback: 127.64.0.0/12 }",
+      says: /warning: dns\.loopback: has no effect without a DNS server: set listen\.dns/,
+    },
+    {
+      text: "dns: { ports: 5432 }",
+      says: /warning: dns\.ports: has no effect without dns\.loopback/,
+    },
+    {
+      text: "dns: { loopback: 10.64.0.0/12 }",
+      says: /dns\.loopback: must be in 127\.0\.0\.0\/8, such as 127\.64\.0\.0\/12/,
+    },
+    {
+      text: "dns: { loopback: 127.0.0.0/12 }",
+      says: /dns\.loopback: must not contain addresses of 127\.0\.0\.0\/16, such as 127\.0\.0\.1 and/,
+    },
+    { text: "dns: { loopback: 127.0.0.0/8 }", says: /dns\.loopback: must / },
+    { text: "dns: { loopback: 127.64.0.0/30 }", says: /dns\.loopback: must be an IPv4 network from/ },
+    {
+      text: "dns: { loopback: 127.64.0.0/12, fakeRange: 127.65.0.0/16 }",
+      says: /dns\.loopback: must not overlap dns\.fakeRange/,
+    },
+    { text: "dns: { loopback: 127.64.0.0/12, idle: 1s }", says: /dns\.idle/ },
+    { text: "dns: { loopback: 127.64.0.0/12, ports: [0] }", says: /dns\.ports/ },
     { text: "dns: { domains: .Corp.example., fakeRange: 198.18.0.0/15 }", says: /^$/ },
   ]
 ) {

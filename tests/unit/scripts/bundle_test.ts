@@ -5,7 +5,9 @@ import { bundleEntry, bundleProgram, runDeno } from "../../../scripts/bundle.ts"
 const loadedLater = [
   "@optique/core/completion",
   "src/catalogue/mod.ts",
+  "src/cli/instance/plain_nc.ts",
   "src/cli/line/all_commands.ts",
+  "src/cli/line/run_line.ts",
   "src/cli/mod.ts",
   "src/cli/output/yaml_text.ts",
   "src/clusters/mod.ts",
@@ -28,6 +30,7 @@ const loadedLater = [
   "src/kube/api/kubernetes.ts",
   "src/kube/config/kubeconfig_text.ts",
   "src/kube/mod.ts",
+  "src/listeners/mod.ts",
   "src/listeners/pages/live_page.ts",
   "src/plan/mod.ts",
   "src/programs/mod.ts",
@@ -103,6 +106,11 @@ Deno.test("bundleProgram() writes one chunk for each dynamic import", async (t) 
         ],
         ...["tlds", "tweetnacl", "yaml"],
       ]);
+    });
+    await t.step("no chunk names another one that Deno would then read before the start", async () => {
+      for (const file of files) {
+        assert.doesNotMatch(await Deno.readTextFile(`${directory}/${file}`), /\bimport\("\.\//, file);
+      }
     });
     await t.step("only OpenPGP loads node's library for its own `require`", async () => {
       const loading = [];

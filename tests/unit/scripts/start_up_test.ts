@@ -23,7 +23,9 @@ Deno.test("main.ts loads only deno.json for `postern version`", async () => {
 
 const rooms = [
   { entry: "src/runtime/mod.ts", foreign: [] },
-  { entry: "src/cli/mod.ts", foreign: ["@optique/core"] },
+  { entry: "src/cli/mod.ts", foreign: [] },
+  { entry: "src/cli/line/run_line.ts", foreign: ["@optique/core"] },
+  { entry: "src/cli/instance/plain_nc.ts", foreign: [] },
   { entry: "src/instance/mod.ts", foreign: [] },
 ];
 
@@ -35,17 +37,27 @@ for (const { entry, foreign } of rooms) {
   });
 }
 
-Deno.test("src/instance/mod.ts loads no command, and src/cli/mod.ts no instance", async () => {
+Deno.test("src/instance/mod.ts loads no command, and a command no instance", async () => {
   assert.deepEqual(
     (await loadedWith("src/instance/mod.ts")).filter((module) => module.startsWith("src/cli/")),
     [],
   );
-  assert.deepEqual(
-    (await loadedWith("src/cli/mod.ts")).filter((module) =>
-      /^src\/(?:plan|instance|demo|transports|listeners)\//.test(module)
-    ),
-    [],
+  for (const entry of ["src/cli/line/run_line.ts", "src/cli/instance/plain_nc.ts"]) {
+    const modules = await loadedWith(entry);
+    assert.deepEqual(
+      modules.filter((module) => /^src\/(?:plan|instance|demo|transports|listeners)\//.test(module)),
+      [],
+    );
+  }
+});
+
+Deno.test("`postern nc` with an instance loads no parser of the command line", async () => {
+  const rooms = (await loadedWith("src/cli/instance/plain_nc.ts")).map((module) =>
+    /^src\/([a-z]+)\//.exec(module)?.[1]
   );
+  assert.deepEqual([...new Set(rooms)].sort(), [
+    ...["cli", "config", "control", "core", "http", "permissions", "wire", "words", "world"],
+  ]);
 });
 
 /** Returns a module's static imports, without dynamic ones. */

@@ -14,7 +14,7 @@ const unbroken = 100_000;
 
 /** The verbs that a summary may begin with. */
 const verbs = new Set(
-  ("Check Clean Close Delete Fetch Install List Make Open Print Reload Run Set Show Sign Start Stop Switch " +
+  ("Check Clean Close Connect Delete Fetch Install List Make Open Print Reload Run Set Show Sign Start Stop Switch " +
     "Test Write").split(" "),
 );
 

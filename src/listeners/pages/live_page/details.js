@@ -67,6 +67,7 @@ function facts(/** @type {Connection} */ one, /** @type {State} */ { now }) {
     client,
     user,
     protocol,
+    forward = "",
     transport,
     because,
     startedAt,
@@ -82,7 +83,10 @@ function facts(/** @type {Connection} */ one, /** @type {State} */ { now }) {
   return [
     ["Because", because],
     ["Transport", transport],
-    ["Client", `${client}${user === undefined ? "" : `, signed in as ${user}`}, ${protocol}`],
+    [
+      "Client",
+      `${client}${user === undefined ? "" : `, signed in as ${user}`}, ${protocol} ${forward}`.trimEnd(),
+    ],
     [
       "Since",
       `${new Date(startedAt).toLocaleString()}, ${age(lasted)}${endedAt === undefined ? "" : " long"}`,

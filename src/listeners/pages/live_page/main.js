@@ -82,7 +82,11 @@ function show() {
   say(byId("phase"), phase);
   const facts = byId("facts");
   const file = config.path?.replace(/^.*[/\\]/, "") ?? "no file";
-  const addresses = listeners.map(({ address }) => address).join(", ");
+  const loopback = status.dns?.loopback;
+  const addresses = [
+    ...listeners.map(({ address, target }) => target === undefined ? address : `${address} to ${target}`),
+    ...loopback ? [`${loopback.listeners} ports for ${loopback.names} names in ${loopback.range}`] : [],
+  ].join(", ");
   say(facts, `${id} · ${addresses} · ${file} · postern ${version}`);
   facts.title = `${config.path ?? "no file"}, loaded ${config.loadedAt}; process ${pid}`;
   say(document.head.querySelector("title") ?? facts, `postern: ${status.connections.open} open`);

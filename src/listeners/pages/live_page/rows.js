@@ -47,7 +47,18 @@ export function seen(
 }
 
 function textOf(/** @type {Connection} */ one) {
-  const { id, target, transport, because, client, user = "", protocol, outcome = "", reason = "" } = one;
-  return `#${id} ${target} ${transport} ${because} ${client} ${user} ${protocol} ${outcome} ${reason}`
+  const {
+    id,
+    target,
+    transport,
+    because,
+    client,
+    user = "",
+    protocol,
+    forward = "",
+    outcome = "",
+    reason = "",
+  } = one;
+  return `#${id} ${target} ${transport} ${because} ${client} ${user} ${protocol} ${forward} ${outcome} ${reason}`
     .toLowerCase();
 }

@@ -4,7 +4,7 @@ import { pathList } from "./transports.js";
 /** @typedef {{ name: string, type: string, detail?: string, hosts?: { host: string, address: string }[], problem?: string, hint?: string }} Hop */
 /** @typedef {{ rule: string, source: string, transport: string, why: string }} Loser */
 /** @typedef {{ ms: number, steps: { step: string, ms: number }[], error?: { message: string, hint?: string } }} Dial */
-/** @typedef {{ target: string, transport: string, because: string, hops: Hop[], losers: Loser[], dial?: Dial }} Explanation */
+/** @typedef {{ target: string, transport: string, because: string, hops: Hop[], losers: Loser[], forward?: { address: string, target: string }, loopback?: string, dial?: Dial }} Explanation */
 
 /** Explains the route of a target; connects if requested. */
 export class Tester {
@@ -40,7 +40,9 @@ export class Tester {
   }
 }
 
-function explained(/** @type {Explanation} */ { target, transport, because, hops, losers, dial }) {
+function explained(
+  /** @type {Explanation} */ { target, transport, because, hops, losers, forward, loopback, dial },
+) {
   const stops = hops.toReversed().flatMap(({ name, hosts = [] }) =>
     hosts.length === 0 ? [{ name }] : hosts.map(({ host, address }) => ({ name: host, more: address }))
   );
@@ -58,6 +60,12 @@ function explained(/** @type {Explanation} */ { target, transport, because, hops
       element("b", {}, transport),
       `: ${because}`,
     ),
+    ...loopback === undefined
+      ? []
+      : [element("p", { class: "soft" }, `postern listens on ${loopback} for this target`)],
+    ...forward === undefined
+      ? []
+      : [element("p", { class: "soft" }, `postern forwards ${forward.address} to ${forward.target}`)],
     pathList([...stops, { name: target }]),
     ...hops.flatMap(({ name, detail }) =>
       detail === undefined ? [] : [element("p", { class: "soft" }, `${name}: ${detail}`)]

@@ -40,6 +40,23 @@ Deno.test("Messages.read() rejects when the peer ends in the middle of a message
   );
 });
 
+Deno.test("Messages.read() takes a larger limit for a message, and still reads bodies in pieces of 64 KiB", async () => {
+  const [near, far] = memoryPair({ capacity: 1_000_000 });
+  const messages = new Messages(near);
+  const size = 200_000;
+  const whole: Decode<number> = (bytes) => bytes.length < size ? undefined : { value: size, used: size };
+  await far.write(new Uint8Array(size + 500_000));
+  assert.equal(await messages.read(whole, { limit: size }), size);
+  let largest = 0;
+  for (let left = 500_000; left > 0;) {
+    if (messages.pending.length === 0) await messages.fill();
+    const taken = messages.take(500_000).length;
+    largest = Math.max(largest, taken);
+    left -= taken;
+  }
+  assert.equal(largest, 64 * 1024);
+});
+
 Deno.test("Messages.fill() shares one read between concurrent calls, and loses no byte", async () => {
   const [near, far] = memoryPair();
   const messages = new Messages(near);

@@ -1,10 +1,11 @@
 import assert from "node:assert/strict";
 import { loadConfig, type Plan, Transports } from "../../../../src/plan/mod.ts";
-import { DnsNames } from "../../../../src/instance/dns/dns_names.ts";
+import { DnsNames, portsAfterReload } from "../../../../src/instance/dns/dns_names.ts";
 import { dnsDomains } from "../../../../src/instance/dns/dns_domains.ts";
 import { FakeAddresses } from "../../../../src/instance/dns/fake_addresses.ts";
 import { reverseAddress } from "../../../../src/instance/dns/reverse_name.ts";
 import type { FarName, FarNames } from "../../../../src/core/mod.ts";
+import type { Domains } from "../../../../src/routing/mod.ts";
 import type { DnsAnswer } from "../../../../src/dns/mod.ts";
 import { MemoryWorld } from "../../../support/memory_world.ts";
 import { recordingLog } from "../../../support/recording_log.ts";
@@ -16,6 +17,7 @@ const far: Readonly<Record<string, FarName>> = {
   "web.shop.svc.cluster.local": {
     addresses: ["10.96.0.7"],
     services: [{ name: "web.shop.svc.cluster.local", port: 80, addresses: ["10.96.0.7"] }],
+    ports: [80, 8443],
   },
   "two.shop.svc.cluster.local": { addresses: ["10.96.0.8", "fd00::8"] },
   "shop.svc.cluster.local": { addresses: [] },
@@ -38,7 +40,8 @@ direct: [public.corp.example]
 dns: { domains: [own.example], fakeRange: 198.18.0.0/15 }
 `;
 
-async function dnsOf(config = text) {
+/** With `domains`, the router holds back targets that a cluster may own. */
+async function dnsOf(config = text, { domains }: { domains?: Domains } = {}) {
   const world = new MemoryWorld();
   const log = recordingLog();
   const loaded = await loadConfig(world, { text: config });
@@ -53,16 +56,31 @@ async function dnsOf(config = text) {
       transport: Object.assign(Object.create(lab.transport), { names }),
     });
   }
-  const plan: Plan = { ...transports.plan, transports: { ...transports.plan.transports, byName } };
+  const router = domains ? transports.plan.router.withTables(new Map(), domains) : transports.plan.router;
+  const plan: Plan = { ...transports.plan, router, transports: { ...transports.plan.transports, byName } };
   const range = loaded.settings.dns?.fakeRange;
   const fakes = range && await FakeAddresses.open(world, "/state/dns/x.addresses", { range, log });
-  const dns = new DnsNames(() => ({ plan, fakes }));
+  const local = loaded.settings.dns?.loopback;
+  const book = local && await FakeAddresses.open(world, "/state/dns/x.loopback", { range: local, log });
+  /** The names for which the instance listens, with their ports, and names without ports. */
+  const listening = new Map<string, string>();
+  const loopback = book && {
+    nameOf: (address: string) => book.nameOf(address),
+    open: (name: string, ports: readonly number[]) => {
+      listening.set(name, ports.join());
+      return book.addressOf(name);
+    },
+    portless: (name: string) => void listening.set(name, "none"),
+  };
+  const dns = new DnsNames(() => ({ plan, fakes, loopback }));
   return {
     plan,
+    listening,
     ask: async (name: string, type: "A" | "AAAA" | "SRV" | "PTR" | "ANY" | "CNAME" | "SOA" = "A") =>
       await dns.answer({ name, type }, { signal }),
     async [Symbol.asyncDispose]() {
       await fakes?.[Symbol.asyncDispose]();
+      await book?.[Symbol.asyncDispose]();
       await transports[Symbol.asyncDispose]();
     },
   };
@@ -175,6 +193,90 @@ Deno.test("DnsNames.answer() does not answer because of a rule for everything", 
     assert.equal(shown(await dns.ask(name)), "notOurs", name);
   }
   assert.equal(shown(await dns.ask("x.own.example")), "x.own.example A 198.18.0.1");
+});
+
+const loopback = text.replace(
+  "fakeRange: 198.18.0.0/15",
+  "loopback: 127.64.0.0/12, ports: [22, 5432]",
+);
+
+for (
+  const { name, type, is, ports } of [
+    { name: "db.corp.example", is: "db.corp.example A 127.64.0.1", ports: "22,5432" },
+    { name: "db.corp.example", type: "AAAA", is: "nodata corp.example" },
+    { name: "port.example", is: "port.example A 127.64.0.1", ports: "5432" },
+    // The default route is direct, so postern must not capture these.
+    { name: "public.corp.example", is: "notOurs" },
+    { name: "x.own.example", is: "notOurs" },
+    { name: "x.own.example", type: "AAAA", is: "notOurs" },
+    { name: "x.below.example", is: "x.below.example A 127.64.0.1", ports: "22,5432" },
+    { name: "below.example", is: "nodata below.example" },
+    { name: `web.shop.${svc}`, is: `web.shop.${svc} A 127.64.0.1`, ports: "80,8443" },
+    { name: `web.shop.${svc}`, type: "AAAA", is: "nodata cluster.local" },
+    { name: `web.shop.${svc}`, type: "SRV", is: `web.shop.${svc} SRV 80 web.shop.${svc}` },
+    { name: `two.shop.${svc}`, is: `two.shop.${svc} A 127.64.0.1`, ports: "22,5432" },
+    { name: `two.shop.${svc}`, type: "AAAA", is: "nodata cluster.local" },
+    {
+      name: `alias.shop.${svc}`,
+      is: `alias.shop.${svc} CNAME two.shop.${svc}, two.shop.${svc} A 127.64.0.1`,
+    },
+    { name: `no.shop.${svc}`, is: "unknown cluster.local" },
+    { name: "printer", is: "notOurs" },
+    { name: "1.0.64.127.in-addr.arpa", type: "PTR", is: "unknown 64.127.in-addr.arpa" },
+  ] as const satisfies readonly { name: string; type?: string; is: string; ports?: string }[] as readonly {
+    name: string;
+    type?: "A" | "AAAA" | "SRV" | "PTR";
+    is: string;
+    ports?: string;
+  }[]
+) {
+  Deno.test(`DnsNames.answer() with a loopback range answers "${name}" ${type ?? "A"}`, async () => {
+    await using dns = await dnsOf(loopback);
+    assert.equal(shown(await dns.ask(name, type)), is);
+    if (ports !== undefined || !is.includes("CNAME")) assert.equal(dns.listening.get(name), ports);
+    if (is.includes(" A 127.")) {
+      const [, found = ""] = / A 127\.64\.0\.1$/.exec(is) ? ["", "1.0.64.127.in-addr.arpa"] : [];
+      assert.match(shown(await dns.ask(found, "PTR")), / PTR [a-z.]+$/);
+    }
+  });
+}
+
+Deno.test("DnsNames.answer() has no loopback address for a name whose ports it does not know", async () => {
+  await using dns = await dnsOf(loopback.replace(", ports: [22, 5432]", ""));
+  assert.equal(shown(await dns.ask("db.corp.example")), "nodata corp.example");
+  assert.equal(dns.listening.get("db.corp.example"), "none");
+  // A cluster's address still works for clients of the proxy.
+  assert.match(shown(await dns.ask(`two.shop.${svc}`)), / A 10\.96\.0\.8$/);
+  assert.equal(shown(await dns.ask("port.example")), "port.example A 127.64.0.1");
+});
+
+Deno.test("DnsNames.answer() gives a name without known ports an address of the fake range, if there is one", async () => {
+  await using dns = await dnsOf(loopback.replace("ports: [22, 5432]", "fakeRange: 198.18.0.0/15"));
+  assert.equal(shown(await dns.ask("db.corp.example")), "db.corp.example A 198.18.0.1");
+  assert.equal(shown(await dns.ask(`web.shop.${svc}`)), `web.shop.${svc} A 127.64.0.1`);
+});
+
+Deno.test("DnsNames.answer() listens for a held name below dns.domains: a dial decides or refuses it", async () => {
+  const config = loopback.replace("<local>]", "<services>]").replace("[own.example]", "[shop]");
+  const domains = new Map([["lab", undefined]]);
+  await using dns = await dnsOf(config, { domains });
+  assert.ok(dns.plan.router.route({ host: "db.shop", port: 22 }).held);
+  assert.equal(shown(await dns.ask("db.shop")), "db.shop A 127.64.0.1");
+  assert.equal(dns.listening.get("db.shop"), "22,5432");
+  // Without a domain, only the cluster can say that it has the name, as without the range.
+  assert.ok(dns.plan.router.route({ host: "db.other", port: 22 }).held);
+  assert.equal(shown(await dns.ask("db.other")), "notOurs");
+});
+
+Deno.test("portsAfterReload() closes names with another route and keeps those of clusters", async () => {
+  await using dns = await dnsOf(loopback);
+  const after = (name: string) => portsAfterReload(name, dns.plan);
+  assert.deepEqual(after("db.corp.example"), [22, 5432]);
+  assert.deepEqual(after("port.example"), [5432]);
+  assert.deepEqual(after(`web.shop.${svc}`), "kept");
+  for (const name of ["public.corp.example", "x.own.example", "www.example.com"]) {
+    assert.deepEqual(after(name), [], name);
+  }
 });
 
 Deno.test("dnsDomains() lists our domains without subdomains, and the reverse zones", async () => {

@@ -126,6 +126,14 @@ const places: readonly {
     mixed: [],
   },
   {
+    name: "leaves a socket to a forward that names it",
+    settings: listen({
+      forward: [{ address: parseListenAddress("127.0.0.1:1"), target: { host: "a", port: 1 }, place: 0 }],
+    }),
+    endpoints: [here],
+    mixed: [],
+  },
+  {
     name: "adds a mixed listener if the configuration has none",
     settings: listen({ socks: [at("127.0.0.1:2")] }),
     endpoints: [here],

@@ -1,9 +1,16 @@
 import assert from "node:assert/strict";
 import { ListenerSet, type ListenerSetDeps } from "../../../../src/instance/listening/listener_set.ts";
 import { parseListenAddress } from "../../../../src/config/mod.ts";
-import { type Endpoint, PosternError } from "../../../../src/words/mod.ts";
+import { type Endpoint, formatEndpoint, PosternError } from "../../../../src/words/mod.ts";
 import type { FileInfo, Listening } from "../../../../src/world/mod.ts";
-import { defaultLimits, type ListenerSettings, type ListenSettings } from "../../../../src/listeners/mod.ts";
+import type { DialRequest } from "../../../../src/core/mod.ts";
+import {
+  defaultLimits,
+  type ForwardSettings,
+  type ListenerSettings,
+  type ListenSettings,
+  parseForwardTarget,
+} from "../../../../src/listeners/mod.ts";
 import { type MemoryConn, readAll } from "../../../support/memory_conn.ts";
 import { MemoryFiles } from "../../../support/memory_files.ts";
 import { MemoryNetwork } from "../../../support/memory_network.ts";
@@ -280,4 +287,145 @@ Deno.test("ListenerSet removes the unix socket of a removed listener, and keeps 
   files.remove = remove;
   await set[Symbol.asyncDispose]();
   assert.equal(await files.info("/run/postern.sock"), undefined);
+});
+
+/** A forward as the settings describe it. */
+function forward(listen: string, to: string, name?: string): ForwardSettings {
+  const target = parseForwardTarget(to);
+  return { address: parseListenAddress(listen), target, place: 0, ...(name !== undefined && { name }) };
+}
+
+/** The requests of the clients of a set. */
+function dialsOf(): { requests: DialRequest[]; dialOf: ListenerSetDeps["dialOf"] } {
+  const requests: DialRequest[] = [];
+  const refused = new PosternError("refused", "Cannot connect");
+  return { requests, dialOf: () => (request) => (requests.push(request), Promise.reject(refused)) };
+}
+
+const forwardsIn = ({ bound }: ListenerSet) =>
+  bound.map(({ address, forward }) => `${address} ${forward && formatEndpoint(forward.target)}`);
+
+Deno.test("ListenerSet forwards the clients of a forward to its target, also after a reload", async () => {
+  const { requests, dialOf } = dialsOf();
+  const { set, network, log } = setOf(new MemoryNetwork(), { dialOf });
+  await using _set = set;
+  const connect = async (port: number) => {
+    const conn = await network.connect({ host: "127.0.0.1", port }, { signal: new AbortController().signal });
+    await assert.rejects(readAll(conn));
+  };
+  await set.apply(listen({ forward: [forward("127.0.0.1:5432", "a.example:1", "first")] }), limits);
+  await connect(5432);
+  await set.apply(listen({ forward: [forward("127.0.0.1:5432", "b.example:2")] }), limits);
+  await connect(5432);
+  assert.deepEqual(requests.map(({ client: _, ...request }) => request), [
+    { target: { host: "a.example", port: 1 }, protocol: "forward", forward: "first" },
+    { target: { host: "b.example", port: 2 }, protocol: "forward" },
+  ]);
+  assert.equal(log.lines.filter((line) => line.event === "listener.ready").length, 1);
+  await set.apply(listen({}), limits);
+  await assert.rejects(connect(5432), { code: "refused" });
+});
+
+Deno.test("ListenerSet asks the clients of a forward for no password", async () => {
+  const { set } = setOf();
+  await using _set = set;
+  await set.apply(listen({ ...withAuth, forward: [forward("127.0.0.1:1", "a.example:1")] }), limits);
+  assert.deepEqual(set.bound.map(({ hasAuth }) => hasAuth), [false]);
+});
+
+Deno.test("ListenerSet keeps the free ports of forwards by target", async () => {
+  const { set } = setOf();
+  await using _set = set;
+  const [a, b] = [forward("127.0.0.1:0", "a.example:1"), forward("127.0.0.1:0", "b.example:1")];
+  await set.apply(listen({ mixed: [at("127.0.0.1:0")], forward: [a, b, a] }), limits);
+  const before = forwardsIn(set);
+  assert.equal(before.length, 4);
+  await set.apply(listen({ forward: [b, a] }), limits);
+  assert.deepEqual(forwardsIn(set), [before[2], before[1]]);
+});
+
+Deno.test("ListenerSet lends forwards to a command, in addition to those of the settings", async () => {
+  const { requests, dialOf } = dialsOf();
+  const { set, network, log } = setOf(new MemoryNetwork(), { dialOf });
+  await using _set = set;
+  await set.apply(listen({ mixed: [at("127.0.0.1:1")] }), limits);
+  const lent = await set.lend([forward("127.0.0.1:0", "a.example:1")], limits);
+  assert.deepEqual(set.bound.map(({ address, ofCommand }) => `${address} ${ofCommand}`), [
+    "127.0.0.1:1 false",
+    "127.0.0.1:49152 true",
+  ]);
+  const connect = () =>
+    network.connect({ host: "127.0.0.1", port: 49152 }, { signal: new AbortController().signal });
+  await assert.rejects(readAll(await connect()));
+  assert.equal(requests.length, 1);
+  await set.apply(listen({ mixed: [at("127.0.0.1:2")] }), { ...limits, connections: 1 });
+  assert.deepEqual(set.bound.map(({ address }) => address), ["127.0.0.1:2", "127.0.0.1:49152"]);
+  await lent.end();
+  assert.deepEqual(set.bound.map(({ address }) => address), ["127.0.0.1:2"]);
+  await assert.rejects(connect(), { code: "refused" });
+  await lent.end();
+  assert.equal(log.lines.filter(({ event }) => event === "listener.closed").length, 2);
+});
+
+Deno.test("ListenerSet drops the clients of a forward when its command ends, and no others", async () => {
+  const pending = Promise.withResolvers<never>();
+  pending.promise.catch(() => {});
+  const { set, network } = setOf(new MemoryNetwork(), { dialOf: () => () => pending.promise });
+  await using _set = set;
+  await set.apply(listen({ forward: [forward("127.0.0.1:1", "a.example:1")] }), limits);
+  const lent = await set.lend([forward("127.0.0.1:2", "b.example:1")], limits);
+  const { signal } = new AbortController();
+  const [stays, goes] = await Promise.all(
+    [1, 2].map((port) => network.connect({ host: "127.0.0.1", port }, { signal })),
+  );
+  await settle();
+  await lent.end();
+  assert.ok(stays && goes);
+  await assert.rejects(readAll(goes));
+  const read = readAll(stays);
+  assert.equal(
+    await Promise.race([read.then(() => "ended", () => "ended"), settle().then(() => "open")]),
+    "open",
+  );
+  stays.abort();
+  pending.reject(new PosternError("refused", "Cannot connect"));
+  await read.catch(() => {});
+});
+
+Deno.test("ListenerSet lends no address that is in use, and binds none of a failed request", async () => {
+  const { set, network } = setOf();
+  await using _set = set;
+  await set.apply(listen({ forward: [forward("127.0.0.1:1", "a.example:1")] }), limits);
+  await assert.rejects(
+    set.lend([forward("127.0.0.1:2", "b.example:1"), forward("127.0.0.1:1", "b.example:1")], limits),
+    { code: "config", message: "Cannot listen on 127.0.0.1:1: this instance already listens on 127.0.0.1:1" },
+  );
+  assert.deepEqual(forwardsIn(set), ["127.0.0.1:1 a.example:1"]);
+  network.listen({ host: "127.0.0.1", port: 2 }).close();
+  const lent = await set.lend([forward("127.0.0.1:3", "b.example:1")], limits);
+  await assert.rejects(set.apply(listen({ forward: [forward("127.0.0.1:3", "a.example:1")] }), limits), {
+    message: "Cannot listen on 127.0.0.1:3: this instance already listens on 127.0.0.1:3",
+    hint: "end the command: postern forward",
+  });
+  assert.deepEqual(forwardsIn(set), ["127.0.0.1:1 a.example:1", "127.0.0.1:3 b.example:1"]);
+  await lent.end();
+});
+
+Deno.test("ListenerSet tells a command that the instance stops, and lends nothing then", async () => {
+  const { set } = setOf();
+  await using _set = set;
+  const lent = await set.lend([forward("127.0.0.1:1", "a.example:1")], limits);
+  assert.equal(lent.closed.aborted, false);
+  await set.drain();
+  assert.equal(lent.closed.aborted, true);
+  assert.deepEqual(set.bound, []);
+  await lent.end();
+  await assert.rejects(set.lend([forward("127.0.0.1:1", "a.example:1")], limits), { code: "cancelled" });
+});
+
+Deno.test("ListenerSet lends forwards to a limited number of commands", async () => {
+  const { set } = setOf();
+  await using _set = set;
+  for (let at = 1; at <= 64; at++) await set.lend([forward(`127.0.0.1:${at}`, "a.example:1")], limits);
+  await assert.rejects(set.lend([forward("127.0.0.1:65", "a.example:1")], limits), /64 commands already/);
 });

@@ -71,7 +71,8 @@ function view(): NamedView & { readonly asked: Set<string | undefined> } {
     service: (namespace, name) => services.find((one) => one.namespace === namespace && one.name === name),
     byClusterIp: (ip) => ip === "10.96.0.7" ? services[0] : undefined,
     endpoints: (_, service) => slices[service] ?? [],
-    services: (namespace?: string) => services.filter((one) => one.namespace === namespace),
+    services: (namespace?: string) =>
+      services.filter((one) => namespace === undefined || one.namespace === namespace),
     podByIp: (ip) =>
       Promise.resolve(
         ip === "10.1.0.1"
@@ -97,6 +98,7 @@ const web: FarName = {
     { name: "", port: 80, addresses: ["10.96.0.7", "fd00::7"] },
     { name: "", port: 8080, addresses: ["10.96.0.7", "fd00::7"] },
   ],
+  ports: [80, 8080],
 };
 /** The answer for another spelling of a Service, with SRV records that point to this spelling. */
 const as = (found: FarName, host: string): FarName => ({
@@ -110,6 +112,7 @@ const db: FarName = {
     { name: "db-0.", port: 5433, addresses: ["10.1.0.1"] },
     { name: "10-1-0-2.", port: 5433, addresses: ["10.1.0.2"] },
   ],
+  ports: [5432, 5433],
 };
 
 const found: readonly { readonly host: string; readonly is: FarName | undefined }[] = [
@@ -126,10 +129,10 @@ const found: readonly { readonly host: string; readonly is: FarName | undefined 
   { host: "no.shop.svc.cluster.local", is: undefined },
   { host: "web.empty.svc.cluster.local", is: undefined },
   { host: "db.shop.svc.cluster.local", is: as(db, "db.shop.svc.cluster.local") },
-  { host: "db-0.db.shop.svc.cluster.local", is: { addresses: ["10.1.0.1", "fd00::1"] } },
-  { host: "db-1-x.db.shop.svc", is: { addresses: ["10.1.0.2"] } },
-  { host: "10-1-0-2.db.shop.svc", is: { addresses: ["10.1.0.2"] } },
-  { host: "fd00--1.db.shop.svc", is: { addresses: ["fd00::1"] } },
+  { host: "db-0.db.shop.svc.cluster.local", is: { addresses: ["10.1.0.1", "fd00::1"], ports: [5432, 5433] } },
+  { host: "db-1-x.db.shop.svc", is: { addresses: ["10.1.0.2"], ports: [5432, 5433] } },
+  { host: "10-1-0-2.db.shop.svc", is: { addresses: ["10.1.0.2"], ports: [5432, 5433] } },
+  { host: "fd00--1.db.shop.svc", is: { addresses: ["fd00::1"], ports: [5432, 5433] } },
   { host: "db-2.db.shop.svc", is: undefined },
   { host: "eager.shop", is: { addresses: ["10.1.0.9"], services: [] } },
   { host: "other.shop.svc", is: { addresses: [], alias: "db.example.com" } },
@@ -190,6 +193,27 @@ Deno.test("ServiceDns.find() fails for a forbidden namespace without asking for 
   );
   assert.deepEqual([...held.asked], ["secret"]);
 });
+
+for (const mayListAll of [true, false]) {
+  const scope = mayListAll ? "the cluster" : "its namespace if it may not list more";
+  Deno.test(`ServiceDns.all() lists the Services of ${scope}, and each name resolves`, async () => {
+    const { signal } = new AbortController();
+    const held = view();
+    const ready = held.ready.bind(held);
+    const refusal = new PosternError("not_allowed", "Cannot list services");
+    held.ready = (namespace, given) =>
+      namespace === undefined && !mayListAll ? Promise.reject(refusal) : ready(namespace, given);
+    const dns = new ServiceDns(held, options);
+    const all = await dns.all({ signal });
+    assert.deepEqual(all.map(([first]) => first), [
+      "web.shop.svc",
+      "db.shop.svc",
+      "eager.shop.svc",
+      "other.shop.svc",
+    ]);
+    for (const name of all.flat()) assert.ok(await dns.find(name, { signal }), name);
+  });
+}
 
 Deno.test("ServiceDns.nameOf() finds a Service's name by its address; the name resolves back to it", async () => {
   const { signal } = new AbortController();

@@ -8,14 +8,14 @@ import { bytesOf, serveClient } from "../../../support/fake_dial.ts";
 Deno.test("HeadRoom.share() takes what is over 64 KiB, refuses more than the room, and returns it", () => {
   const room = new HeadRoom(1000);
   const incomplete = () => undefined;
-  const one = room.share(incomplete, 503);
+  const one = room.share(incomplete, { limit: 0, status: 503 });
   one.decode(new Uint8Array(mostHead));
   assert.equal(room.used, 0);
   one.decode(new Uint8Array(mostHead + 600));
   one.decode(new Uint8Array(mostHead + 700));
   assert.equal(room.used, 700);
   {
-    using two = room.share(incomplete, 502);
+    using two = room.share(incomplete, { limit: 0, status: 502 });
     two.decode(new Uint8Array(mostHead + 300));
     assert.throws(
       () => two.decode(new Uint8Array(mostHead + 301)),
@@ -30,7 +30,7 @@ Deno.test("HeadRoom.share() takes what is over 64 KiB, refuses more than the roo
 
 Deno.test("HeadRoom.share() takes nothing for a complete head", () => {
   const room = new HeadRoom(10);
-  using share = room.share((bytes) => ({ value: 1, used: bytes.length }), 503);
+  using share = room.share((bytes) => ({ value: 1, used: bytes.length }), { limit: 0, status: 503 });
   assert.equal(share.decode(new Uint8Array(mostHead * 2))?.value, 1);
   assert.equal(room.used, 0);
 });

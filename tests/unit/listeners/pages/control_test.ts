@@ -1,9 +1,10 @@
 import assert from "node:assert/strict";
 import { type Conn, Deadlines, Messages } from "../../../../src/core/mod.ts";
-import { PosternError } from "../../../../src/words/mod.ts";
-import { ControlClient } from "../../../../src/control/mod.ts";
+import { formatEndpoint, PosternError } from "../../../../src/words/mod.ts";
+import { ControlClient, type ForwardRequest, type ForwardUpdate } from "../../../../src/control/mod.ts";
 import type { ControlOptions } from "../../../../src/listeners/pages/control.ts";
-import { createControl, type PageSource, serveControl } from "../../../../src/listeners/mod.ts";
+import { createControl, forRequests, type PageSource, serveControl } from "../../../../src/listeners/mod.ts";
+import { FakeDial } from "../../../support/fake_dial.ts";
 import { FakeClock, settle } from "../../../support/fake_clock.ts";
 import { memoryPair, readAll } from "../../../support/memory_conn.ts";
 import { PageClient } from "../../../support/page_client.ts";
@@ -15,8 +16,16 @@ const { signal } = new AbortController();
 function listener(source: PageSource, { token }: ControlOptions = {}, given = token) {
   const clock = new FakeClock();
   const log = recordingLog();
-  const deps = { clock, log, deadlines: new Deadlines(clock) };
-  const serve = serveControl(createControl(source, token === undefined ? {} : { token }));
+  const dials = new FakeDial();
+  const deps = {
+    dial: dials.dial,
+    clock,
+    log,
+    deadlines: new Deadlines(clock),
+    limits: { connections: forRequests + 1, handshake: 10_000, halfCloseLinger: 1000 },
+  };
+  const options = token === undefined ? {} : { token };
+  const serve = serveControl(createControl(source, options), options);
   const served: Promise<void>[] = [];
   const connect = (): Promise<Conn> => {
     const [near, far] = memoryPair();
@@ -28,7 +37,7 @@ function listener(source: PageSource, { token }: ControlOptions = {}, given = to
     id: "work",
     ...(given !== undefined && { token: given }),
   });
-  return { client, connect, clock, log, ended: () => Promise.all(served) };
+  return { client, connect, dials, clock, log, ended: () => Promise.all(served) };
 }
 
 Deno.test("ControlClient returns the data of the source", async () => {
@@ -208,4 +217,127 @@ Deno.test("createControl() answers an unknown request with JSON and a hint", asy
   assert.equal((await client.ask("GET /v1/explain HTTP/1.1", "Host: a", "Connection: close")).status, 400);
   await conn.closeWrite();
   await ended();
+});
+
+const asked = { forwards: [{ listen: "127.0.0.1:5432", target: "db.example:5432" }], allowOpen: false };
+
+/** A source that tells these updates about the forwards, and records what it is asked. */
+function forwarding(...updates: readonly ForwardUpdate[]) {
+  const wanted: string[] = [];
+  const ended: number[] = [];
+  const source = fakePageSource({
+    async *forward(forwards) {
+      wanted.push(...forwards.map(({ address, target }) => `${address.text} ${formatEndpoint(target)}`));
+      for (const update of updates) yield await Promise.resolve(update);
+    },
+    endForward: (id) => Promise.resolve(void ended.push(id)),
+  });
+  return { ...listener(source), wanted, closed: ended };
+}
+
+const bound = {
+  kind: "bound",
+  id: 7,
+  forwards: [{ address: "127.0.0.1:5432", target: "db.example:5432" }],
+} as const;
+
+Deno.test("ControlClient.forward() passes the addresses, and resolves when the instance stops", async () => {
+  const { client, wanted, closed, clock, ended } = forwarding(bound, { kind: "alive" }, { kind: "stopped" });
+  const told: unknown[] = [];
+  await client.forward(asked, (forwards) => void told.push(forwards), { signal });
+  await ended();
+  assert.deepEqual(wanted, ["127.0.0.1:5432 db.example:5432"]);
+  assert.deepEqual(told, [bound.forwards]);
+  assert.deepEqual(closed, []);
+  assert.equal(clock.waiting, 0);
+});
+
+Deno.test("ControlClient.forward() throws the instance's failure", async () => {
+  const error = {
+    code: "config",
+    message: "Cannot listen on 127.0.0.1:5432: in use",
+    hint: "end it",
+  } as const;
+  const { client, ended } = forwarding({ kind: "failed", error });
+  await assert.rejects(client.forward(asked, () => assert.fail(), { signal }), error);
+  await ended();
+});
+
+Deno.test("ControlClient.forward() does not take the end of the connection for a stop", async () => {
+  const { client, closed, ended } = forwarding(bound);
+  await assert.rejects(client.forward(asked, () => {}, { signal }), { code: "protocol" });
+  await ended();
+  assert.deepEqual(closed, [7]);
+});
+
+Deno.test("ControlClient.forward() asks the instance to end the forwards when it is aborted", async () => {
+  const stop = new AbortController();
+  const { client, closed, ended } = forwarding(bound, { kind: "alive" });
+  const interrupted = new PosternError("cancelled", "Interrupted");
+  await assert.rejects(
+    client.forward(asked, () => stop.abort(interrupted), { signal: stop.signal }),
+    interrupted,
+  );
+  assert.deepEqual(closed, [7]);
+  await ended().catch(() => {});
+});
+
+const refusedForwards: readonly { readonly forwards: unknown; readonly says: RegExp }[] = [
+  { forwards: [], says: /the request has no forward/ },
+  { forwards: "5432:db:5432", says: /Cannot forward: forward must be/ },
+  { forwards: [{ listen: "0.0.0.0:1", target: "db.example:1" }], says: /must not be open to the network/ },
+  { forwards: [{ listen: "127.0.0.1:1", target: "db.example:1", auth: {} }], says: /auth/ },
+  { forwards: new Array(1001).fill(asked.forwards[0]), says: /at most 1000/ },
+];
+for (const { forwards, says } of refusedForwards) {
+  Deno.test(`the control API refuses forwards: ${says.source}`, async () => {
+    const { client, wanted, ended } = forwarding(bound);
+    await assert.rejects(
+      client.forward({ forwards, allowOpen: false } as unknown as ForwardRequest, () => {}, { signal }),
+      (error) => error instanceof PosternError && error.code === "usage" && says.test(error.message),
+    );
+    await ended();
+    assert.deepEqual(wanted, []);
+  });
+}
+const far = { host: "db.example.net", port: 5432 };
+
+/** The error of a refused stream. */
+async function refusalOf(client: ControlClient): Promise<PosternError> {
+  const stream = await client.stream(far, { signal });
+  return stream instanceof PosternError ? stream : assert.fail("connected");
+}
+
+Deno.test("serveControl() requires its token for a stream too, before it dials", async () => {
+  const { client, dials, ended } = listener(fakePageSource(), { token: "t1" }, "t2");
+  assert.equal((await refusalOf(client)).code, "auth");
+  assert.deepEqual(dials.made, []);
+  await ended();
+});
+
+Deno.test("serveControl() keeps places for other requests when there are many streams", async () => {
+  const { client, dials, ended } = listener(fakePageSource());
+  const first = await client.stream(far, { hops: ["jump 1", "b"], signal });
+  assert.ok(!(first instanceof PosternError));
+  const { request, target } = await dials.nth(0);
+  assert.deepEqual(request, { target: far, client: "memory:b", protocol: "nc", hops: ["jump 1", "b"] });
+  const { code, detail } = await refusalOf(client);
+  assert.deepEqual({ code, detail }, { code: "internal", detail: "overloaded" });
+  assert.equal((await client.hello({ signal })).id, "default");
+  await first.closeWrite();
+  await target.closeWrite();
+  assert.equal(await first.read(new Uint8Array(1)), null);
+  await ended();
+});
+
+Deno.test("ControlClient.stream() names an instance that does not know streams by `usage`", async () => {
+  const connect = () => {
+    const [near, far] = memoryPair();
+    const text =
+      "HTTP/1.1 400 Bad Request\r\nPostern-Error: usage; Cannot serve as a proxy on this listener\r\n" +
+      "Content-Length: 0\r\n\r\n";
+    return far.write(new TextEncoder().encode(text)).then(() => near);
+  };
+  const client = new ControlClient(connect, { clock: new FakeClock(), id: "old" });
+  assert.equal((await refusalOf(client)).code, "usage");
 });

@@ -22,6 +22,26 @@ class Leading extends MemoryNetwork {
   }
 }
 
+Deno.test("withoutLoops() sends no datagram from one socket of the instance to another", async () => {
+  const memory = new MemoryNetwork();
+  const network = withoutLoops(memory, () => []);
+  await using outside = await memory.datagrams({ host: "127.0.0.1", port: 0 });
+  await using relay = await network.datagrams({ host: "127.0.0.1", port: 0 });
+  const other = await network.datagrams({ host: "0.0.0.0", port: 0 });
+  const { port } = other.endpoint;
+  for (const host of ["127.0.0.1", "127.9.9.9", "0.0.0.0", "::ffff:127.0.0.1"]) {
+    await assert.rejects(relay.send(Uint8Array.of(1), { host, port }), {
+      code: "not_allowed",
+      detail: "loop",
+    });
+  }
+  await assert.rejects(relay.send(Uint8Array.of(1), relay.endpoint), { detail: "loop" });
+  await relay.send(Uint8Array.of(2), outside.endpoint);
+  assert.deepEqual(await outside.receive(), { bytes: Uint8Array.of(2), from: relay.endpoint });
+  await other[Symbol.asyncDispose]();
+  await relay.send(Uint8Array.of(1), { host: "127.0.0.1", port });
+});
+
 const any4 = { host: "0.0.0.0", port: 9 };
 const any6 = { host: "::", port: 9 };
 const cases: { name: string; own: Endpoint; peer: string; local?: string; isLoop: boolean }[] = [
@@ -68,4 +88,20 @@ Deno.test("withoutLoops() passes on everything else", async () => {
   listening.close();
   const [conn] = memoryPair();
   await assert.rejects(guarded.secure(conn, { serverName: "a.example", signal }), { code: "protocol" });
+});
+
+Deno.test("withoutLoops() never connects to an address that stands for a name", async () => {
+  const network = new MemoryNetwork();
+  await using _other = network.listen({ host: "127.64.0.1", port: 1 });
+  const guarded = withoutLoops(network, () => [], (address) => address.startsWith("127.64."));
+  const connected = guarded.connect({ host: "127.64.0.1", port: 1 }, { signal });
+  await assert.rejects(connected, { code: "not_allowed", detail: "loop" });
+  assert.deepEqual(network.connects, []);
+});
+
+Deno.test("withoutLoops() sends no datagram to an address that stands for a name", async () => {
+  const guarded = withoutLoops(new MemoryNetwork(), () => [], (address) => address.startsWith("127.64."));
+  await using socket = await guarded.datagrams({ host: "127.0.0.1", port: 0 });
+  await assert.rejects(socket.send(new Uint8Array(1), { host: "127.64.0.1", port: 53 }), { detail: "loop" });
+  await socket.send(new Uint8Array(1), { host: "127.0.0.1", port: 53 });
 });

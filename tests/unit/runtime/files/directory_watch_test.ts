@@ -15,6 +15,10 @@ class HandClock implements Clock {
   date = () => new Date(0);
   turn = () => Promise.resolve();
 
+  signalAfter(): AbortSignal {
+    return new AbortController().signal;
+  }
+
   after(ms: number, task: () => void): Disposable {
     const key = {};
     this.#timers.set(key, { ms, task });

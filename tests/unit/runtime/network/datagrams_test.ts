@@ -48,6 +48,26 @@ Deno.test("datagrams() queues datagrams without a reader, and survives missing r
   );
 });
 
+Deno.test("datagrams() queues a bounded number of bytes", async () => {
+  await using server = await network.datagrams({ host: "127.0.0.1", port: 0 });
+  await using client = await network.datagrams({ host: "127.0.0.1", port: 0 });
+  const large = new Uint8Array(32 * 1024);
+  // After each round trip the datagrams before it were queued or dropped.
+  const echo = async () => {
+    await client.send(Uint8Array.of(1), client.endpoint);
+    await client.receive();
+  };
+  for (let sent = 0; sent < 24; sent++) {
+    await client.send(large, server.endpoint);
+    await echo();
+  }
+  let queued = 0;
+  for (; queued < 16; queued++) assert.equal((await server.receive())?.bytes.length, large.length);
+  const next = server.receive();
+  await client.send(Uint8Array.of(7), server.endpoint);
+  assert.deepEqual((await next)?.bytes, Uint8Array.of(7));
+});
+
 Deno.test("datagrams() end waiting readers at disposal, and free their port", async () => {
   const first = await network.datagrams({ host: "127.0.0.1", port: 0 });
   const waiting = first.receive();

@@ -565,3 +565,28 @@ for (const { jump, token } of jumpTokens) {
     assert.equal(world.commands[0]?.at(-1), `is -${token}-`);
   });
 }
+
+const ownCommands = [
+  "postern nc %h %p",
+  "/usr/local/bin/postern nc --id lab %h %p",
+  "'/opt/my programs/postern' nc %h %p",
+  '"C:\\Programs\\postern.exe" nc %h %p',
+  "exec postern nc %h %p",
+  "deno run --no-prompt --allow-net file:///src/postern/main.ts nc %h %p",
+];
+for (const command of ownCommands) {
+  Deno.test(`readSshHost() ignores ${command}, and reads a later ProxyJump`, async () => {
+    const own = await new SshConfigWorld(`ProxyCommand ${command}\nProxyJump gate\n`).read();
+    assert.deepEqual([own.jumps, own.proxyCommand], [[{ host: "gate" }], undefined]);
+  });
+}
+
+for (
+  const command of ["nc %h %p", "ssh gate postern nc db 22", "not-postern nc %h %p", "postern nc gate 22"]
+) {
+  Deno.test(`readSshHost() keeps the ProxyCommand ${command}`, async () => {
+    const host = await new SshConfigWorld(`ProxyCommand ${command}\nProxyJump gate\n`).read();
+    assert.equal(host.jumps.length, 0);
+    assert.notEqual(host.proxyCommand, undefined);
+  });
+}

@@ -9,7 +9,7 @@ import {
 const packet = 32 * 1024;
 
 /** A channel to a server that sends as much as allowed, with a round trip of 100 ms. */
-function channel(): {
+function channel({ share }: { readonly share?: () => number } = {}): {
   channel: SshChannel;
   /** How many bytes the server may send. */
   allowed: () => number;
@@ -17,7 +17,7 @@ function channel(): {
   fill: () => void;
   pass: (ms: number) => void;
 } {
-  let [now, allowed, closes] = [0, firstWindow, 0];
+  let [now, allowed, closes] = [0, share?.() ?? firstWindow, 0];
   const link: ChannelLink = {
     sendData: () => {},
     sendWindow: (_, amount) => void (allowed += amount),
@@ -26,8 +26,17 @@ function channel(): {
     room: () => undefined,
     now: () => now,
     roundTrip: 100,
+    get share() {
+      return share?.();
+    },
   };
-  const made = new SshChannel(link, { peer: "target", remote: 0, window: 1_000_000, packetSize: packet });
+  const made = new SshChannel(link, {
+    peer: "target",
+    remote: 0,
+    window: 1_000_000,
+    packetSize: packet,
+    receives: allowed,
+  });
   return {
     channel: made,
     allowed: () => allowed,
@@ -77,6 +86,28 @@ Deno.test("SshChannel keeps its window with a slow reader", async () => {
     far.pass(1000);
     await readAll(far);
   }
+});
+
+Deno.test("SshChannel keeps to its share of a common window, and returns to the full one", async () => {
+  let share = firstWindow / 8;
+  const shared = channel({ share: () => share });
+  assert.equal(shared.allowed(), share);
+  for (let round = 0; round < 5; round++) {
+    shared.fill();
+    assert.equal(shared.channel.held, share);
+    await readAll(shared);
+    assert.equal(shared.allowed(), share);
+  }
+  share /= 2;
+  for (let round = 0; round < 5; round++) {
+    shared.fill();
+    await readAll(shared);
+  }
+  assert.equal(shared.allowed(), share);
+  share = firstWindow;
+  shared.fill();
+  await readAll(shared);
+  assert.equal(shared.allowed(), firstWindow);
 });
 
 Deno.test("SshChannel ends when the server far exceeds the window", async () => {

@@ -1,8 +1,8 @@
 import { type Conn, jsonIn } from "../core/mod.ts";
-import { formatTarget, isPosternError, PosternError, type Target } from "../words/mod.ts";
+import { PosternError } from "../words/mod.ts";
 import type { World } from "../world/mod.ts";
-import { ControlClient } from "../control/mod.ts";
-import { listenOf, readConfig } from "../plan/mod.ts";
+import { ControlClient } from "./control_client.ts";
+import type { IsOwn } from "./control_proxies.ts";
 
 const idForm = /^[A-Za-z0-9][A-Za-z0-9_.-]{0,39}$/;
 
@@ -60,10 +60,10 @@ export interface ControlAddress {
 export async function controlClient(
   world: World,
   place: ControlPlace,
-  id: string,
+  { id, isOwn }: { readonly id: string; readonly isOwn?: IsOwn },
 ): Promise<ControlClient | undefined> {
   const { network, files, process, clock } = world;
-  const options = { clock, id, isOwn: (address: Target) => isConfigured(world, address) };
+  const options = { clock, id, ...(isOwn && { isOwn }) };
   if (process.platform !== "windows") {
     const path = socketPath(place, id);
     if (!await files.owned(place.directory, "directory") || !await files.owned(path, "socket")) {
@@ -79,19 +79,4 @@ export async function controlClient(
     ...options,
     token,
   });
-}
-
-/** Whether our configuration listens at the address. An unreadable configuration does not. */
-async function isConfigured(world: World, address: Target): Promise<boolean> {
-  try {
-    const { loaded } = await readConfig(world, { withoutCatalogues: true });
-    if (!loaded) return false;
-    const { mixed = [], socks = [], http = [] } = listenOf(loaded.settings);
-    return [...mixed, ...socks, ...http].some(({ address: { sockets } }) =>
-      sockets.some(({ endpoint }) => "port" in endpoint && formatTarget(endpoint) === formatTarget(address))
-    );
-  } catch (error) {
-    if (isPosternError(error, "config") || isPosternError(error, "not_allowed")) return false;
-    throw error;
-  }
 }

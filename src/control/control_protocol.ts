@@ -1,0 +1,2 @@
+/** Incremented when an older client would misread an answer. */
+export const controlProtocol = 1;
