@@ -19,7 +19,6 @@ export {
   encodeRequestHead,
   encodeResponseHead,
   headDecoders,
-  type HttpVersion,
   isPersistent,
   type RequestHead,
   type ResponseHead,

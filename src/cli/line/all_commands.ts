@@ -47,6 +47,7 @@ export const commandGroups: readonly CommandGroup[] = [
   {
     title: "Everyday commands",
     commands: [
+      setup,
       proxy,
       status,
       explain,
@@ -60,26 +61,28 @@ export const commandGroups: readonly CommandGroup[] = [
       shell.alone,
       kubectl.alone,
       update,
-      login,
     ],
   },
   {
     title: "Instances",
     isBrief: true,
-    commands: [connections, reload, stop, logs, pac, nc, sshConfig, dns, hosts, systemProxy],
+    commands: [connections, reload, stop, logs, pac, nc, sshConfig, hosts],
   },
   {
     title: "Clusters",
     isBrief: true,
-    commands: [oc.alone, console, emergencyCredentials, switchCluster, execCredential, logout],
+    commands: [oc.alone, console, emergencyCredentials, switchCluster, execCredential, login, logout],
   },
-  { title: "Services", isBrief: true, commands: [service, serviceInstall, serviceUninstall] },
+  {
+    title: "System",
+    isBrief: true,
+    commands: [dns, systemProxy, service, serviceInstall, serviceUninstall],
+  },
   { title: "Roles", isBrief: true, commands: [konnectivity, egress] },
   {
     title: "Setup",
     isBrief: true,
     commands: [
-      setup,
       config,
       doctor,
       cleanup,

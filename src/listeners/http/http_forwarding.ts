@@ -1,4 +1,4 @@
-import type { Framing, HttpVersion, RequestHead, ResponseHead } from "../../wire/mod.ts";
+import type { Framing, RequestHead, ResponseHead } from "../../wire/mod.ts";
 
 type Entries = (readonly [name: string, value: string])[];
 
@@ -67,7 +67,7 @@ export function requestFields(
 /** The properties of the client that shape its response. */
 export interface Receiver {
   readonly method: string;
-  readonly version: HttpVersion;
+  readonly version: RequestHead["version"];
   /** Whether the connection accepts another request. */
   readonly keeps: boolean;
 }
