@@ -11,6 +11,7 @@ const others = "for another program, which the tests do not have";
 const sidecars = "for pods of HyperShift, with their paths; tests/interop/hypershift_test.ts";
 const asking = "asks at a terminal; tests/cli/setup_test.ts";
 const containers = "needs docker; tests/interop/container_test.ts has a container without it";
+const application = "for a program of the reader; tests/interop/programs_databases_test.ts has a JDBC shell";
 const tokens = "an excerpt; tests/interop/konnectivity_cluster_test.ts has the whole command";
 
 /** Blocks that no test runs, by page and first line, with the reason. */
@@ -32,6 +33,8 @@ const leftOut: Readonly<Record<string, string>> = {
   "docs/guide/docker.md: docker run --rm --add-host=host.docker.internal:host-gateway IMAGE": containers,
   "docs/guide/docker.md: http_proxy=$(jq -r .proxies.default.httpProxy proxies.json)": containers,
   "docs/guide/docker.md: http_proxy=http://host.containers.internal:12000 podman run --rm IMAGE": containers,
+  "docs/guide/databases.md: java -DsocksProxyHost=127.0.0.1 -DsocksProxyPort=12000 -jar app.jar    # jdbc:postgresql://db.apps.example.net/shop":
+    application,
   "docs/guide/ci.md: # .github/workflows/deploy.yml, the steps of a job": others,
   "docs/guide/ci.md: # .gitlab-ci.yml": others,
   "docs/guide/emergency.md: # the password of the resource": others,
