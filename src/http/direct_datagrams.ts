@@ -97,6 +97,7 @@ export class DirectDatagrams implements DatagramPath {
   }
 
   #socketFor(host: string): Promise<Datagrams> {
+    if (this.#isClosed) return Promise.reject(new PosternError("cancelled", "The client has left"));
     const from = host.includes(":") ? "::" : "0.0.0.0";
     const known = this.#sockets.get(from);
     if (known) return known;

@@ -253,6 +253,52 @@ Deno.test("UDP ASSOCIATE keeps at most 256 targets of a client", async () => {
   await lab.end();
 });
 
+Deno.test("UDP ASSOCIATE opens at most 64 targets of a client at once", async () => {
+  const lab = await open();
+  const { network } = lab.world;
+  let asked = 0;
+  network.lookup = (_name, { signal }) => {
+    asked++;
+    return new Promise((_, reject) => signal.addEventListener("abort", () => reject(signal.reason)));
+  };
+  const client = await UdpClient.open(lab.world);
+  const other = await UdpClient.open(lab.world);
+  const flood = async () => {
+    for (let at = 0; at < 80; at++) {
+      await client.send({ host: `name${at}.example`, port: 53 }, "x");
+      // Targets that are refused at once must not make room.
+      for (let four = 0; four < 4; four++) await client.send({ host: `10.0.${at}.${four}`, port: 53 }, "x");
+    }
+  };
+  await flood();
+  assert.equal(asked, 64);
+  assert.equal(await other.ask(server, "mine"), "MINE from 192.0.2.1:53");
+  await lab.world.clock.advance(30_000);
+  await flood();
+  assert.equal(asked, 128);
+  for (const one of [client, other]) await one.leave();
+  await lab.end();
+});
+
+Deno.test("UDP ASSOCIATE leaves no socket for a target that was forgotten before its name was known", async () => {
+  const lab = await open();
+  const { network } = lab.world;
+  const { promise, resolve } = Promise.withResolvers<readonly string[]>();
+  network.lookup = () => promise;
+  const client = await UdpClient.open(lab.world);
+  await client.send({ host: "slow.example", port: 53 }, "x");
+  for (let at = 0; at < 256; at++) {
+    await lab.world.clock.advance(1);
+    await client.send({ host: `10.0.0.${at}`, port: 53 }, "x");
+  }
+  const before = network.openDatagrams;
+  resolve(["192.0.2.1"]);
+  await settle();
+  assert.equal(network.openDatagrams, before);
+  await client.leave();
+  await lab.end();
+});
+
 Deno.test("UDP ASSOCIATE over IPv6 relays to both families", async () => {
   const lab = await open('listen: { mixed: "[::1]:1", udp: true }\n');
   const six = await serveUdp(lab.world, { host: "2001:db8::1", port: 53 });
