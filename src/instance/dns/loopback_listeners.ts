@@ -330,7 +330,8 @@ export class LoopbackListeners implements AsyncDisposable {
     entry.listening.delete(port);
     listening.close();
     this.#size--;
-    this.#room++;
+    // Connections may use the other descriptors before the next listener needs one.
+    this.#room = Math.min(this.#room + 1, batch);
   }
 
   #close(entry: Entry): void {

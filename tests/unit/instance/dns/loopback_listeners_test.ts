@@ -223,6 +223,21 @@ for (
   });
 }
 
+Deno.test("LoopbackListeners looks again for free descriptors after it has closed many listeners", async () => {
+  const { listeners, descriptors, end } = place({ most: 1000 });
+  const open = (at: number) => listeners.open(`${at}.example`, { address: `127.64.1.${at}`, ports: [1, 2] });
+  for (let at = 0; at < 200; at++) open(at);
+  listeners.retain(() => false);
+  // Connections have taken the descriptors meanwhile.
+  descriptors.room = 256;
+  assert.throws(() => {
+    for (let at = 0; at < 200; at++) open(at);
+  }, { detail: "overloaded" });
+  assert.equal(listeners.size, 64);
+  await settle();
+  await end();
+});
+
 Deno.test("LoopbackListeners counts the clients of all names together", async () => {
   const { listeners, connect, dials, end } = place({ connections: 2 });
   for (const at of [1, 2, 3]) listeners.open(`${at}.example`, { address: `127.64.0.${at}`, ports: [1] });
