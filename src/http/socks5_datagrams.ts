@@ -3,7 +3,6 @@ import {
   formatIp,
   formatTarget,
   isLoopback,
-  isPosternError,
   isUnspecified,
   parseIp,
   parseTarget,
@@ -11,14 +10,11 @@ import {
   type Target,
   unmapped,
 } from "../words/mod.ts";
-import { decodeSocks5Datagram, encodeSocks5Datagram } from "../wire/mod.ts";
+import { encodeSocks5Datagram, longestDatagram, readSocks5Datagram } from "../wire/mod.ts";
 import type { Datagram, Datagrams, Network } from "../world/mod.ts";
 
 type FlowOptions = Parameters<DatagramPath["open"]>[1];
 type Received = FlowOptions["received"];
-
-/** The largest datagram over IPv4, in bytes. */
-const longest = 65_507;
 
 /**
  * The relay address of a proxy's reply to UDP ASSOCIATE. Many proxies send a wildcard address, which means
@@ -91,9 +87,9 @@ export class Socks5Datagrams implements DatagramPath {
 
   async #send(target: Target, data: Uint8Array<ArrayBuffer>): Promise<void> {
     const bytes = encodeSocks5Datagram(target, data);
-    if (bytes.length > longest) {
+    if (bytes.length > longestDatagram) {
       throw new PosternError("not_allowed", "Cannot relay a UDP datagram", {
-        reason: `with the header for the proxy, it has more than ${longest} bytes`,
+        reason: `with the header for the proxy, it has more than ${longestDatagram} bytes`,
         detail: "too_large",
       });
     }
@@ -120,10 +116,9 @@ export class Socks5Datagrams implements DatagramPath {
       for (let got: Datagram | undefined; (got = await this.#socket.receive());) {
         const { from, bytes } = got;
         if (from.port !== this.#relay.port || from.host !== this.#relay.host) continue;
-        const header = headerOf(bytes);
-        if (!header || header.value.fragment !== 0) continue;
-        const source = header.value.target;
-        await this.#flowOf(source)?.received(bytes.subarray(header.used), source);
+        const read = readSocks5Datagram(bytes);
+        if (read?.fragment !== 0) continue;
+        await this.#flowOf(read.target)?.received(read.data, read.target);
       }
     } catch (error) {
       this.#ended.resolve(error);
@@ -138,14 +133,5 @@ export class Socks5Datagrams implements DatagramPath {
     const flows = [...this.#flows].filter(({ target: { port } }) => port === source.port).reverse();
     return flows.find(({ target: { host } }) => host === source.host) ??
       flows.find(({ target: { host } }) => parseIp(host) === undefined);
-  }
-}
-
-function headerOf(bytes: Uint8Array<ArrayBuffer>): ReturnType<typeof decodeSocks5Datagram> {
-  try {
-    return decodeSocks5Datagram(bytes);
-  } catch (error) {
-    if (isPosternError(error, "protocol")) return undefined;
-    throw error;
   }
 }
