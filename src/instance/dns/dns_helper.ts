@@ -50,8 +50,6 @@ export class DnsHelper implements AsyncDisposable {
   readonly #refusals: PortRefusals;
   readonly #hosts: PinnedHosts;
   readonly #portless = new Set<string>();
-  /** Whether to listen for the names of a hosts file at the next `follow`. */
-  #mustRestore = false;
   #fakes: FakeAddresses | undefined;
   #lookups: FakeAddresses | undefined;
   #openingLookups: Promise<FakeAddresses> | undefined;
@@ -141,7 +139,6 @@ export class DnsHelper implements AsyncDisposable {
         access: "every user of this machine can connect to the names",
       });
     }
-    this.#mustRestore = isOther;
     for (const [before, now] of replaced) {
       if (before && before !== now) this.#sockets.spawn(() => before[Symbol.asyncDispose]());
     }
@@ -156,8 +153,7 @@ export class DnsHelper implements AsyncDisposable {
     this.#portless.clear();
     const plan = this.#deps.plan();
     this.#listeners.change((name) => portsAfterReload(name, plan));
-    if (this.#mustRestore) this.#sockets.spawn(() => this.#hosts.restore());
-    this.#mustRestore = false;
+    this.#sockets.spawn(() => this.#hosts.restore());
   }
 
   /** Maps the target of a request: a fake address stands for a name. */
