@@ -108,8 +108,14 @@ class ClientDatagrams {
   async #reply(from: Target, data: Uint8Array<ArrayBuffer>): Promise<void> {
     const bytes = encodeSocks5Datagram(from, data);
     if (bytes.length > longestDatagram) return this.relay.dropped("size");
-    // Replies exist only for datagrams of the client, so its port is known.
-    await this.relay.socket.send(bytes, { host: this.#host, port: this.#port });
+    try {
+      // Replies exist only for datagrams of the client, so its port is known.
+      await this.relay.socket.send(bytes, { host: this.#host, port: this.#port });
+    } catch (error) {
+      if (!(error instanceof PosternError)) throw error;
+      // For example, macOS sends no datagram of more than 9,216 bytes. The next reply may be smaller.
+      this.relay.dropped("unsent");
+    }
   }
 }
 

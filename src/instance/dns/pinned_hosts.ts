@@ -6,7 +6,7 @@ import { type DnsAnswer, isDnsName } from "../../dns/mod.ts";
 import { checkedId } from "../../instances/mod.ts";
 import { type Plan, transportOf } from "../../plan/mod.ts";
 import { portsAfterReload } from "./dns_names.ts";
-import type { FakeAddresses } from "./fake_addresses.ts";
+import { type FakeAddresses, isHostName } from "./fake_addresses.ts";
 import type { LoopbackListeners } from "./loopback_listeners.ts";
 
 type LeftOutHost = HostsInfo["problems"][number];
@@ -177,7 +177,7 @@ export class PinnedHosts {
 
   async #pinned(name: string, signal: AbortSignal): Promise<HostsInfo["hosts"][number]> {
     const { ask, listeners } = this.#deps;
-    if (!isDnsName(name)) throw noAddress(name);
+    if (!isDnsName(name) || !isHostName(name)) throw noAddress(name);
     const answer = await this.#within(
       `"${name}"`,
       patience,

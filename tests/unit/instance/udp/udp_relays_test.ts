@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import type { Target } from "../../../../src/words/mod.ts";
+import { PosternError, type Target } from "../../../../src/words/mod.ts";
 import { encodeSocks5Datagram, encodeSocks5Request } from "../../../../src/wire/mod.ts";
 import { settle } from "../../../support/fake_clock.ts";
 import { bytesOf } from "../../../support/fake_dial.ts";
@@ -295,6 +295,30 @@ Deno.test("UDP ASSOCIATE leaves no socket for a target that was forgotten before
   resolve(["192.0.2.1"]);
   await settle();
   assert.equal(network.openDatagrams, before);
+  await client.leave();
+  await lab.end();
+});
+
+Deno.test("UDP ASSOCIATE drops a reply that the system does not send, and keeps the targets", async () => {
+  const lab = await open();
+  const { network } = lab.world;
+  const bind = network.datagrams.bind(network);
+  network.datagrams = async (endpoint) => {
+    const socket = await bind(endpoint);
+    // The relay is the first.
+    network.datagrams = bind;
+    const send = socket.send.bind(socket);
+    // macOS sends no datagram of more than 9,216 bytes.
+    socket.send = (bytes, to) =>
+      bytes.length > 100
+        ? Promise.reject(new PosternError("internal", "Cannot send: message too long"))
+        : send(bytes, to);
+    return socket;
+  };
+  const client = await UdpClient.open(lab.world);
+  await client.send(server, "x".repeat(95));
+  assert.equal(await client.ask(server, "one"), "ONE from 192.0.2.1:53");
+  assert.equal(lines(lab.instance, "conn.done").length, 0, "the flow goes on");
   await client.leave();
   await lab.end();
 });

@@ -160,6 +160,23 @@ Deno.test("a SOCKS5 proxy that closes its connection ends the flows, and the nex
   await lab.end();
 });
 
+Deno.test("a SOCKS5 proxy leaves no socket when the client leaves before it is bound", async () => {
+  const lab = await open();
+  const { network } = lab.world;
+  const bind = network.datagrams.bind(network);
+  const { promise, resolve } = Promise.withResolvers<void>();
+  network.datagrams = async (endpoint) => {
+    await promise;
+    return await bind(endpoint);
+  };
+  await lab.client.send(asked, "one");
+  for (let turn = 0; turn < 20; turn++) await settle();
+  await lab.client.leave();
+  resolve();
+  for (let turn = 0; turn < 20; turn++) await settle();
+  await lab.end();
+});
+
 Deno.test("replies of a SOCKS5 proxy count only from its relay and from ports that the client asked", async () => {
   const lab = await open({ source: { host: "198.51.100.9", port: 54 } });
   await lab.client.send(asked, "one");
