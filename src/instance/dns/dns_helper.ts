@@ -14,7 +14,7 @@ import type { ListenerLimits } from "../../listeners/mod.ts";
 import { DnsNames, type LoopbackAddresses, portsAfterReload } from "./dns_names.ts";
 import { type DnsSocket, DnsSockets } from "./dns_sockets.ts";
 import { dnsDomains } from "./dns_domains.ts";
-import { FakeAddresses, fakeAddressFile, lookupFile, loopbackAddressFile } from "./fake_addresses.ts";
+import { addressFile, FakeAddresses } from "./fake_addresses.ts";
 import { LoopbackListeners } from "./loopback_listeners.ts";
 import { type Meaning, meaningOf } from "./meaning.ts";
 import { PinnedHosts } from "./pinned_hosts.ts";
@@ -95,10 +95,10 @@ export class DnsHelper implements AsyncDisposable {
     // Clients may still use addresses from before a restart.
     await this.#recallLookups();
     const { world, id } = this.#deps;
-    const fakes = await this.#opened(dns?.fakeRange, this.#fakes, fakeAddressFile(world, id));
+    const fakes = await this.#opened(dns?.fakeRange, this.#fakes, addressFile(world, id, "addresses"));
     let loopback: FakeAddresses | undefined;
     try {
-      loopback = await this.#opened(dns?.loopback, this.#loopback, loopbackAddressFile(world, id));
+      loopback = await this.#opened(dns?.loopback, this.#loopback, addressFile(world, id, "loopback"));
       return { fakes, loopback, settings: dns, sockets: await this.#sockets.bind(listen?.dns ?? []) };
     } catch (error) {
       await this.#close(fakes, this.#fakes);
@@ -231,7 +231,7 @@ export class DnsHelper implements AsyncDisposable {
   /** Reads the addresses that an earlier run gave to clients; without them, the instance still starts. */
   async #recallLookups(): Promise<void> {
     const { world, log, id } = this.#deps;
-    const path = lookupFile(world, id);
+    const path = addressFile(world, id, "lookups");
     if (this.#lookups) return;
     try {
       if (await world.files.info(path)) await this.#openLookups();
@@ -242,7 +242,7 @@ export class DnsHelper implements AsyncDisposable {
 
   async #openLookups(): Promise<FakeAddresses> {
     const { world, log, id } = this.#deps;
-    const opening = this.#openingLookups ??= FakeAddresses.open(world, lookupFile(world, id), {
+    const opening = this.#openingLookups ??= FakeAddresses.open(world, addressFile(world, id, "lookups"), {
       range: lookupRange,
       log,
     });
