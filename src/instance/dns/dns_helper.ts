@@ -11,7 +11,7 @@ import type { World } from "../../world/mod.ts";
 import type { DnsInfo, HostsInfo } from "../../control/mod.ts";
 import { type DnsReply, type FakeRange, lookupRange } from "../../dns/mod.ts";
 import type { ListenerLimits } from "../../listeners/mod.ts";
-import { DnsNames, type LoopbackAddresses, portsAfterReload } from "./dns_names.ts";
+import { DnsNames, type Look, type LoopbackAddresses, portsAfterReload } from "./dns_names.ts";
 import { type DnsSocket, DnsSockets } from "./dns_sockets.ts";
 import { dnsDomains } from "./dns_domains.ts";
 import { addressFile, FakeAddresses } from "./fake_addresses.ts";
@@ -26,6 +26,7 @@ export interface DnsHelperDeps {
   readonly log: Log;
   readonly id: string;
   readonly plan: () => Plan;
+  readonly look: Look;
   /** Dials for the clients of loopback addresses. */
   readonly dial: Dial;
   /** The other listeners of the instance. */
@@ -56,7 +57,7 @@ export class DnsHelper implements AsyncDisposable {
   #loopback: FakeAddresses | undefined;
 
   constructor(deps: DnsHelperDeps) {
-    const { world, log, plan, dial, listeners } = deps;
+    const { world, log, plan, look, dial, listeners } = deps;
     const { network, clock } = world;
     this.#deps = deps;
     this.#failures = new Failures(clock, log);
@@ -74,7 +75,7 @@ export class DnsHelper implements AsyncDisposable {
       plan: plan(),
       fakes: this.#fakes,
       loopback: this.#loopback && this.#addresses(this.#loopback),
-    }));
+    }), look);
     this.#hosts = new PinnedHosts({
       ...deps,
       addresses: () => this.#loopback,
