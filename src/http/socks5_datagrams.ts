@@ -10,7 +10,7 @@ import {
   type Target,
   unmapped,
 } from "../words/mod.ts";
-import { encodeSocks5Datagram, longestDatagram, readSocks5Datagram } from "../wire/mod.ts";
+import { encodeSocks5Datagram, readSocks5Datagram } from "../wire/mod.ts";
 import type { Datagram, Datagrams, Network } from "../world/mod.ts";
 
 type FlowOptions = Parameters<DatagramPath["open"]>[1];
@@ -86,14 +86,7 @@ export class Socks5Datagrams implements DatagramPath {
   }
 
   async #send(target: Target, data: Uint8Array<ArrayBuffer>): Promise<void> {
-    const bytes = encodeSocks5Datagram(target, data);
-    if (bytes.length > longestDatagram) {
-      throw new PosternError("not_allowed", "Cannot relay a UDP datagram", {
-        reason: `with the header for the proxy, it has more than ${longestDatagram} bytes`,
-        detail: "too_large",
-      });
-    }
-    await this.#socket.send(bytes, this.#relay);
+    await this.#socket.send(encodeSocks5Datagram(target, data), this.#relay);
   }
 
   /** The proxy closes the connection when it ends the relay. */

@@ -9,7 +9,7 @@ import {
   type Target,
   unmapped,
 } from "../words/mod.ts";
-import { encodeSocks5Datagram, encodeSocks5Reply, longestDatagram, readSocks5Datagram } from "../wire/mod.ts";
+import { encodeSocks5Datagram, encodeSocks5Reply, readSocks5Datagram } from "../wire/mod.ts";
 import type { Datagram } from "../world/mod.ts";
 import { lastWords } from "./http/last_words.ts";
 import type { DatagramRelay, ListenerDeps, ServeOptions } from "./listener.ts";
@@ -106,14 +106,13 @@ class ClientDatagrams {
   }
 
   async #reply(from: Target, data: Uint8Array<ArrayBuffer>): Promise<void> {
-    const bytes = encodeSocks5Datagram(from, data);
-    if (bytes.length > longestDatagram) return this.relay.dropped("size");
     try {
       // Replies exist only for datagrams of the client, so its port is known.
-      await this.relay.socket.send(bytes, { host: this.#host, port: this.#port });
+      const client = { host: this.#host, port: this.#port };
+      await this.relay.socket.send(encodeSocks5Datagram(from, data), client);
     } catch (error) {
       if (!(error instanceof PosternError)) throw error;
-      // For example, macOS sends no datagram of more than 9,216 bytes. The next reply may be smaller.
+      // Too large with the header; macOS sends at most 9,216 bytes. The next reply may be smaller.
       this.relay.dropped("unsent");
     }
   }

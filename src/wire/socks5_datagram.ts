@@ -1,5 +1,5 @@
 import type { Decode } from "../core/mod.ts";
-import { isPosternError, type Target } from "../words/mod.ts";
+import { isPosternError, PosternError, type Target } from "../words/mod.ts";
 import { decoder } from "./decoder.ts";
 import { addressBytes, readHost } from "./socks5.ts";
 
@@ -35,12 +35,18 @@ export function readSocks5Datagram(
 }
 
 /** The size of the largest datagram over IPv4, in bytes. */
-export const longestDatagram = 65_507;
+const longest = 65_507;
 
-/** Encodes a whole datagram, which may be larger than `longestDatagram`. */
+/** Encodes a whole datagram; throws if it is too large to send. */
 export function encodeSocks5Datagram(target: Target, data: Uint8Array): Uint8Array<ArrayBuffer> {
   const address = addressBytes(target);
   const bytes = new Uint8Array(3 + address.length + data.length);
+  if (bytes.length > longest) {
+    throw new PosternError("not_allowed", "Cannot relay a UDP datagram", {
+      reason: `with its SOCKS5 header, it has more than ${longest} bytes`,
+      detail: "too_large",
+    });
+  }
   bytes.set(address, 3);
   bytes.set(data, 3 + address.length);
   return bytes;
