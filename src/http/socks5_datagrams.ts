@@ -12,6 +12,7 @@ import {
 } from "../words/mod.ts";
 import { encodeSocks5Datagram, readSocks5Datagram } from "../wire/mod.ts";
 import type { Datagram, Datagrams, Network } from "../world/mod.ts";
+import { isOfHost } from "./direct_datagrams.ts";
 
 type FlowOptions = Parameters<DatagramPath["open"]>[1];
 type Received = FlowOptions["received"];
@@ -23,13 +24,14 @@ type Received = FlowOptions["received"];
 export function relayOf(bound: Target, proxy: Pick<Conn, "peer">, label: string): Target {
   const own = parseIp(parseTarget(proxy.peer).host);
   const told = parseIp(bound.host);
+  const isOwn = told && isUnspecified(told);
   const isHere = told && own && isLoopback(told) && !isLoopback(own);
-  if (!own || !told || isHere || bound.port === 0) {
+  if (!own || !told || isHere || !(isOwn || isOfHost(bound.host)) || bound.port === 0) {
     throw new PosternError("protocol", `Cannot relay UDP through ${label}`, {
       reason: `its relay address ${formatTarget(bound)} is unusable`,
     });
   }
-  return { host: formatIp(unmapped(isUnspecified(told) ? own : told)), port: bound.port };
+  return { host: formatIp(unmapped(isOwn ? own : told)), port: bound.port };
 }
 
 /** Datagrams through a SOCKS5 proxy (RFC 1928, section 7), while the TCP connection to the proxy is open. */

@@ -119,6 +119,11 @@ const refused: readonly { name: string; target: Target; reason: RegExp; at?: num
     reason: /single hosts only/,
   },
   {
+    name: "a multicast address mapped to IPv6",
+    target: { host: "::ffff:224.0.0.251", port: 5353 },
+    reason: /single hosts only/,
+  },
+  {
     name: "the broadcast address",
     target: { host: "255.255.255.255", port: 9 },
     reason: /single hosts only/,

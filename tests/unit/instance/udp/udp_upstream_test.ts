@@ -124,6 +124,11 @@ const unusable: readonly { name: string; options: UpstreamOptions; reason: RegEx
     options: { bound: { host: "relay.example", port: 4000 } },
     reason: /: its relay address relay\.example:4000 is unusable$/,
   },
+  {
+    name: "with a multicast address as its relay",
+    options: { bound: { host: "224.0.0.251", port: 5353 } },
+    reason: /: its relay address 224\.0\.0\.251:5353 is unusable$/,
+  },
   { name: "without a port", options: { bound: { host: "192.0.2.50", port: 0 } }, reason: /is unusable$/ },
 ];
 
