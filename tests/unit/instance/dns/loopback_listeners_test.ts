@@ -223,6 +223,22 @@ for (
   });
 }
 
+Deno.test("LoopbackListeners keeps the ports of a name when there is no room for another one", async () => {
+  const { listeners, refused, isOpen, end } = place({ most: 4 });
+  listeners.open("a.example", { address: "127.64.0.1", ports: [1, 2] });
+  listeners.open("b.example", { address: "127.64.0.2", ports: [1, 2] });
+  // A reload, and the next query.
+  listeners.change((name) => name === "a.example" ? [1, 2, 3] : "kept");
+  listeners.open("a.example", { address: "127.64.0.1", ports: [1, 2, 3] });
+  assert.deepEqual([await isOpen("127.64.0.1", 1), await isOpen("127.64.0.1", 2)], [true, true]);
+  assert.deepEqual(refused.map(({ port, error }) => [port, error.detail]), [[3, "overloaded"], [
+    3,
+    "overloaded",
+  ]]);
+  await settle();
+  await end();
+});
+
 Deno.test("LoopbackListeners looks again for free descriptors after it has closed many listeners", async () => {
   const { listeners, descriptors, end } = place({ most: 1000 });
   const open = (at: number) => listeners.open(`${at}.example`, { address: `127.64.1.${at}`, ports: [1, 2] });
