@@ -102,7 +102,7 @@ export async function relayStdio(
     ...(signal && { signal }),
   });
   timer?.[Symbol.dispose]();
-  if (hasQuit || outcome === "done" || outcome === "lingered") return;
+  if (hasQuit || outcome === "done") return;
   // A reader such as `head` closes our output when it has enough.
   if (outcome === "client_gone" && error instanceof PosternError && error.detail === "reset") return;
   // The instance closed the connection, or stopped: no signal interrupted us.

@@ -4,8 +4,9 @@ import type { Conn } from "../../../../src/core/mod.ts";
 import { readCommandLine } from "../../../../src/permissions/mod.ts";
 import { connectInstance } from "../../../../src/instances/mod.ts";
 import { ncTarget } from "../../../../src/cli/instance/nc_target.ts";
+import { relayStdio } from "../../../../src/cli/instance/nc_stream.ts";
 import { settle } from "../../../support/fake_clock.ts";
-import { readAll } from "../../../support/memory_conn.ts";
+import { memoryPair, readAll } from "../../../support/memory_conn.ts";
 import { startInstance, take } from "../../../support/memory_instance.ts";
 import { MemoryWorld } from "../../../support/memory_world.ts";
 
@@ -98,6 +99,22 @@ Deno.test("postern nc reports a target that fails later", async () => {
   assert.equal(said(), "postern: error: The connection ended: Closed on request\n");
   world.kill("SIGTERM");
   await instance.ended;
+});
+
+Deno.test("postern nc reports a target that it cuts off on a path without half-close", async () => {
+  const { world } = worldWith();
+  const [conn, far] = memoryPair();
+  const held = Object.assign(conn, { carriesHalfClose: false });
+  const request = { quit: undefined, isProbe: false };
+  const ended = assert.rejects(
+    relayStdio(world, held, { request, halfCloseLinger: 30_000 }),
+    { code: "timeout", message: "The client closed its side, and the target kept sending" },
+  );
+  await world.stdio[1].closeWrite();
+  await far.write(bytes("half of the an"));
+  assert.equal(text(await take(world.stdio[1], 14)), "half of the an");
+  await world.clock.advance(30_000);
+  await ended;
 });
 
 Deno.test("postern nc -z ends after connecting", async () => {
