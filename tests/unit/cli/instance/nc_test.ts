@@ -188,6 +188,14 @@ Deno.test("postern nc refuses a path through a host whose ProxyCommand runs it",
   assert.match(said(), /the ProxyCommand of ssh host "jump1" asks for it, and transport "corp"/);
 });
 
+for (const words of [["https://me:secret@h:22"], ["socks5://me:secret@h", "22"], ["me:secret@h:22"]]) {
+  Deno.test(`postern nc ${words.join(" ")} does not show the password`, async () => {
+    const { world, said } = worldWith();
+    assert.equal(await nc(world, "nc", ...words), 2);
+    assert.match(said(), /Cannot read "\S*me:\*\*\*@h/);
+  });
+}
+
 const targets = [
   { words: ["::1", "22"], host: "::1", port: 22 },
   { words: ["[2001:DB8::1]:22"], host: "2001:db8::1", port: 22 },
