@@ -5,10 +5,10 @@ import { string } from "@optique/core/valueparser";
 import { maskedUrl } from "../../config/mod.ts";
 import type { Conn } from "../../core/mod.ts";
 import { isPosternError } from "../../words/mod.ts";
-import type { World } from "../../world/mod.ts";
+import { waitingHops, type World } from "../../world/mod.ts";
 import { defineCommand, type RunContext } from "../line/command.ts";
 import { instanceOption, wholeNumber, words } from "../line/options.ts";
-import { type NcRequest, relayStdio, streamOfInstance, waitingHops, withPatience } from "./nc_stream.ts";
+import { type NcRequest, relayStdio, streamOfInstance, withPatience } from "./nc_stream.ts";
 import { demandOneSource, ncTarget } from "./nc_target.ts";
 
 const mostSeconds = 999_999;
