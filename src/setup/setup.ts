@@ -170,7 +170,7 @@ async function existingOf({ files }: World, { own, rules, value, stored }: Known
     rules,
     catalogues: catalogues.map(({ lieutenant, name }) => ({ url: lieutenant.href, name })),
     unnamed: own.settings.catalogues ? [] : stored,
-    hasDefault: Object.hasOwn(keys, "default"),
+    hasDefault: Object.hasOwn(keys, "default") || rules.some(({ pattern }) => pattern.kind === "any"),
     hasListen: Object.hasOwn(keys, "listen"),
     servers,
   };

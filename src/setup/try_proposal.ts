@@ -1,5 +1,6 @@
 import type { World } from "../world/mod.ts";
-import type { Proposal } from "./proposal.ts";
+import { addThoseBehind, type Proposal, type ProposedRoute } from "./proposal.ts";
+import { plainNames } from "./propose_clusters.ts";
 import { type TryOptions, withTransports } from "./trial.ts";
 
 /** The number of checks at once. */
@@ -28,6 +29,7 @@ export async function tryProposal(world: World, proposal: Proposal, options: Try
       );
       if (!isFine) failed.add(one.name);
     });
+    addThoseBehind(failed, first.transports);
     const works = (name: string) => !failed.has(name);
     const reachable = first.routes.filter(({ via }) => works(via));
     const kept = await eachOf(reachable, (route) => {
@@ -41,7 +43,7 @@ export async function tryProposal(world: World, proposal: Proposal, options: Try
     });
     const routes = reachable.filter((_, at) => kept[at]);
     const paths = await eachOf(clusters, (one) => trial.pathTo(one, works));
-    const catalogues = await eachOf(proposal.catalogues, (one) => trial.catalogue(one, proposal, works));
+    const catalogues = await eachOf(proposal.catalogues, (one) => trial.catalogue(one, works));
     return { routes, paths, catalogues: catalogues.flatMap((one) => one ?? []) };
   });
   const placed = clusters.flatMap((one, at) => {
@@ -62,18 +64,35 @@ export async function tryProposal(world: World, proposal: Proposal, options: Try
       }
     });
   });
+  addThoseBehind(failed, placed);
   const hasFallback = fallback !== undefined && !failed.has(fallback.name);
   return {
     ...rest,
     transports: [...first.transports, ...placed].filter(({ name }) => !failed.has(name)),
-    routes: proposal.routes.filter((route) =>
-      names.has(route.via) ? !failed.has(route.via) : routes.includes(route) &&
-        (route.via !== "direct" || hasFallback)
-    ),
+    routes: proposal.routes.flatMap((route) => {
+      if (names.has(route.via)) {
+        return failed.has(route.via) ? hasFallback ? withoutCluster(route) : [] : [route];
+      }
+      const isUsed = route.via === "direct"
+        ? hasFallback
+        : route.via !== "reject" || hasFallback || clusters.some(({ name }) => !failed.has(name));
+      return isUsed && routes.includes(route) ? [route] : [];
+    }),
     ...(hasFallback && { fallback }),
     catalogues,
     secrets: proposal.secrets.filter(({ transport }) => !failed.has(transport)),
   };
+}
+
+/** The route for names that only a cluster can own, so that a new default does not get them. */
+function withoutCluster({ to, via }: ProposedRoute): ProposedRoute[] {
+  const plain = to.filter((text) => plainNames.includes(text));
+  if (plain.length === 0) return [];
+  return [{
+    to: plain,
+    via: "reject",
+    reason: `Names of Services: the cluster ${via} did not answer. With its transport, replace reject`,
+  }];
 }
 
 /** Runs work for each item, a few at once: every sign-in may open a window. */
