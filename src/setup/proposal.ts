@@ -96,15 +96,10 @@ export class TransportNames {
   }
 }
 
-/** Whether rules other than `any` already decide the targets of a pattern. */
+/** Whether rules other than `any` already decide all targets of a pattern. */
 export function isDecided(text: string, rules: readonly Rule[]): boolean {
-  return ruleFor(text, rules) !== undefined;
-}
-
-/** The rule other than `any` that decides all targets of a pattern, or those below its name. */
-export function ruleFor(text: string, rules: readonly Rule[]): Rule | undefined {
   const parsed = parsePattern(text);
-  if ("problem" in parsed) return undefined;
+  if ("problem" in parsed) return false;
   const { pattern } = parsed;
   const hosts = pattern.kind === "network" ? [formatIp(pattern.bytes)] : pattern.kind === "name"
     ? [
@@ -113,17 +108,27 @@ export function ruleFor(text: string, rules: readonly Rule[]): Rule | undefined 
     ]
     : [];
   // A rule for one port or for a part of the network leaves the other targets undecided.
-  const wide = rules.filter(({ pattern: { port, ...one } }) =>
+  const isWide = ({ pattern: { port, ...one } }: Rule) =>
     (port === undefined || port === pattern.port) &&
-    !(one.kind === "network" && pattern.kind === "network" && one.bits > pattern.bits)
-  );
-  const found = hosts.map((host) => ruleForTarget({ host, port: pattern.port ?? 443 }, wide));
-  return found.includes(undefined) ? undefined : found.at(-1);
+    !(one.kind === "network" && pattern.kind === "network" && one.bits > pattern.bits);
+  return hosts.length > 0 && hosts.every((host) => {
+    const target = { host, port: pattern.port ?? 443 };
+    const rule = ruleForTarget(target, rules);
+    return rule !== undefined && (isWide(rule) || ruleForTarget(target, rules.filter(isWide)) !== undefined);
+  });
 }
+
+/** The rules of a catalogue are many, and every host is compared with them. */
+const routers = new WeakMap<readonly Rule[], Router>();
 
 /** The rule other than `any` that decides a target. */
 export function ruleForTarget(target: Target, rules: readonly Rule[]): Rule | undefined {
-  return new Router({ rules: rules.filter(({ pattern }) => pattern.kind !== "any") }).route(target).rule;
+  let router = routers.get(rules);
+  if (!router) {
+    router = new Router({ rules: rules.filter(({ pattern }) => pattern.kind !== "any") });
+    routers.set(rules, router);
+  }
+  return router.route(target).rule;
 }
 
 /**

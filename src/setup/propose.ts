@@ -8,9 +8,9 @@ import {
   addThoseBehind,
   type Existing,
   existingPath,
+  isDecided,
   type Proposal,
   type ProposedRoute,
-  ruleFor,
   ruleForTarget,
   rulesOf,
   TransportNames,
@@ -72,7 +72,7 @@ export function propose(found: Found, { existing, isOwn, directory, shown }: Pro
   const kept = withTargets([...hosts.routes, ...clusters.routes], (text, via) => !isOwned(text, via));
   const routed = rulesOf(kept);
   // An exception of the proxy says nothing about jump hosts and clusters.
-  const exceptions = withTargets(proxy.routes, (text) => ruleFor(text, routed) === undefined);
+  const exceptions = withTargets(proxy.routes, (text) => !isDecided(text, routed));
   // Without one of its exceptions, the proxy would get targets that it must not get.
   const isSafe = !exceptions.some(({ to, via }) => to.filter((text) => isOwned(text, via)).length > 0);
   return withoutInvalid({
@@ -204,7 +204,7 @@ function withoutInvalid(proposal: Proposal): Proposal {
 }
 
 /** The identity of a URL: without its final slash. */
-export function plainUrl(href: string): string {
+function plainUrl(href: string): string {
   return href.replace(/\/+$/, "");
 }
 

@@ -3,10 +3,10 @@ import { targetOf } from "../words/mod.ts";
 import {
   type Existing,
   existingPath,
+  isDecided,
   namesText,
   type ProposedRoute,
   type ProposedTransport,
-  ruleFor,
   type TransportNames,
 } from "./proposal.ts";
 
@@ -41,7 +41,7 @@ export function proposeClusters(
   const clusters = Map.groupBy(contexts, ({ server }) => serverKey(server));
   const isOnly = clusters.size === 1 && existing.servers.size === 0;
   const labels = new Labels(existing);
-  const unrouted = (text: string) => ruleFor(text, existing.rules) === undefined;
+  const unrouted = (text: string) => !isDecided(text, existing.rules);
   for (const [key, all] of clusters) {
     if (existing.servers.has(key)) continue;
     const usable = all.filter(({ proxy }) => !proxy?.isOwn);
@@ -120,7 +120,7 @@ class Labels {
     const base = isTopLevelDomain(short) ? `${short}.internal` : short;
     for (let count = 1;; count++) {
       const label = count === 1 ? base : `${short}-${count}`;
-      if (this.#taken.has(label) || ruleFor(`.svc.${label}`, this.#existing.rules)) continue;
+      if (this.#taken.has(label) || isDecided(`.svc.${label}`, this.#existing.rules)) continue;
       this.#taken.add(label);
       return label;
     }

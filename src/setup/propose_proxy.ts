@@ -3,11 +3,11 @@ import { parsePattern } from "../routing/mod.ts";
 import { type Target, targetOf } from "../words/mod.ts";
 import {
   type Existing,
+  isDecided,
   type Proposal,
   type ProposedRoute,
   type ProposedSecret,
   type ProposedTransport,
-  ruleFor,
   ruleForTarget,
   rulesOf,
   type TransportNames,
@@ -93,9 +93,7 @@ export function proposeProxy(
     );
     return { ...made, routes: [], notes };
   }
-  const to = [...usualExceptions, ...excepted.patterns].filter((text) =>
-    ruleFor(text, existing.rules) === undefined
-  );
+  const to = [...usualExceptions, ...excepted.patterns].filter((text) => !isDecided(text, existing.rules));
   if (excepted.ignored.length > 0) {
     notes.push(`NO_PROXY: postern cannot express ${excepted.ignored.join(", ")}`);
   }
