@@ -1,5 +1,5 @@
 import { loadKubernetes } from "../kube/mod.ts";
-import { isMapping, parseDocument } from "../config/mod.ts";
+import { documentLimit, isMapping, parseDocument } from "../config/mod.ts";
 import { describe, PosternError } from "../words/mod.ts";
 import type { World } from "../world/mod.ts";
 import { usualKubeconfigs } from "../plan/mod.ts";
@@ -133,7 +133,7 @@ async function placeOf(
   context: string,
 ): Promise<{ readonly file: string; readonly place: string }> {
   for (const path of paths) {
-    const text = await files.readText(path, { limit: 2_000_000 }).catch(() => "");
+    const text = await files.readText(path, { limit: documentLimit }).catch(() => "");
     const document = await parseDocument(text, { name: path });
     const list = isMapping(document.value) ? document.value["contexts"] : undefined;
     const at = Array.isArray(list) ? list.findIndex((one) => isMapping(one) && one["name"] === context) : -1;
