@@ -69,6 +69,12 @@ peerTest(
     await use("with");
     // The three connections share one session of the instance.
     await near.untilSignIns(4);
+    // ssh waits for the end of the output of its ProxyCommand, and keeps the input open.
+    const killed = await runPeer(paths.ssh, [...options, "-p", String(far.port), there, "kill -9 $PPID"], {
+      env,
+    });
+    assert.deepEqual([killed.code, killed.stdout], [255, ""], killed.stderr);
+    assert.match(killed.stderr, /closed by remote host|Broken pipe/);
     assert.match(instance.stderr, /conn\.done .*protocol=nc .*outcome=done/);
   },
 );

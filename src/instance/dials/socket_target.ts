@@ -13,16 +13,20 @@ export async function connectToSocket(
   path: string,
   { signal }: { signal: AbortSignal },
 ): Promise<Conn> {
-  for (const directory of [places.runtime, places.formerRuntime]) {
-    if (directory === undefined || !path.startsWith(`${directory}/`)) continue;
-    throw new PosternError("not_allowed", `Cannot connect to "${path}": the control sockets are there`, {
-      hint: "forward to a socket in another directory",
-    });
-  }
   if (!await files.owned(path, "socket")) {
     throw new PosternError("refused", `Cannot connect to "${path}": there is no such socket`, {
       hint: "start the program that listens on it",
     });
   }
-  return await network.connect({ path }, { signal });
+  // A link or another spelling may lead to the directory.
+  const real = await files.real(path);
+  for (const directory of [places.runtime, places.formerRuntime]) {
+    if (directory === undefined) continue;
+    const own = await files.real(directory).catch(() => directory);
+    if (!real.startsWith(`${own}/`)) continue;
+    throw new PosternError("not_allowed", `Cannot connect to "${path}": the control sockets are there`, {
+      hint: "forward to a socket in another directory",
+    });
+  }
+  return await network.connect({ path: real }, { signal });
 }
