@@ -9,4 +9,5 @@ export {
 export { CatalogueStore } from "./catalogue_store.ts";
 export { readKharonCache, readKharonMapping } from "./kharon_cache.ts";
 export { discoverLieutenant, fetchCatalogue } from "./lieutenant.ts";
+export { readDomain } from "./read_domain.ts";
 export { storedCatalogues } from "./stored_catalogues.ts";

@@ -21,6 +21,7 @@ export { asError, duplex, DuplexConn, type DuplexConnOptions } from "./streams/d
 export type { FarName, FarNames, FarService } from "./far/far_names.ts";
 export { cut, isOwnable, networkIn } from "./far/far_network.ts";
 export type { FarDomain, FarNetwork, FarTable, FarTables } from "./far/far_table.ts";
+export { eachAtOnce } from "./each_at_once.ts";
 export { escapedMarkup, withEscapes } from "./escaped_text.ts";
 export { GatheredOutput } from "./gathered_output.ts";
 export { hexText } from "./hex_text.ts";

@@ -1,3 +1,4 @@
+import { eachAtOnce } from "../core/mod.ts";
 import type { KnownCluster } from "../clusters/mod.ts";
 import { describe, PosternError } from "../words/mod.ts";
 import type { World } from "../world/mod.ts";
@@ -47,18 +48,15 @@ export async function apiAuthorities(
     const pem = await trustedAuthority(world, api);
     if (pem !== undefined) byName.set(name, pem);
   };
-  const worker = async () => {
-    for (let next = waiting.shift(); next; next = waiting.shift()) {
-      try {
-        await ask(next);
-      } catch (error) {
-        signal.throwIfAborted();
-        // A single cluster must be reachable; of several, some may be down.
-        if (clusters.length === 1 || !(error instanceof PosternError)) throw error;
-        notes.push(`${next.name} has no certificate authority: ${describe(error)}`);
-      }
+  await eachAtOnce(waiting, atOnce, async (next) => {
+    try {
+      await ask(next);
+    } catch (error) {
+      signal.throwIfAborted();
+      // A single cluster must be reachable; of several, some may be down.
+      if (clusters.length === 1 || !(error instanceof PosternError)) throw error;
+      notes.push(`${next.name} has no certificate authority: ${describe(error)}`);
     }
-  };
-  await Promise.all(Array.from({ length: atOnce }, worker));
+  });
   return { byName, notes };
 }

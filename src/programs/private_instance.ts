@@ -74,11 +74,11 @@ export class PrivateInstance implements AsyncDisposable {
 }
 
 /**
- * Drops DNS and admin, which belong to the instance that runs with this configuration and may already be
- * bound.
+ * Drops DNS, admin and forwards, which belong to the instance that runs with this configuration and may already
+ * be bound.
  */
 function listenersOf(config: LoadedConfig, other?: ListenSettings): LoadedConfig {
-  const { dns: _dns, admin: _admin, ...own } = listenOf(config.settings);
+  const { dns: _dns, admin: _admin, forward: _forward, ...own } = listenOf(config.settings);
   const listen = other ? { ...other, ...(own.limits && { limits: own.limits }) } : own;
   return { ...config, settings: { ...config.settings, listen } };
 }

@@ -169,8 +169,8 @@ function programNotes({ speaks, programs, credentials, socks }: EnvironmentOptio
   ];
 }
 
-/** The value that a variable had before the first `env`. */
-function former(name: string, current: EnvironmentOptions["current"]): string | undefined {
+/** The value that a variable had before the first `env`; undefined for an empty one. */
+export function formerValue(name: string, current: EnvironmentOptions["current"]): string | undefined {
   return current(markedNames(current).includes(name) ? saved(name) : name) || undefined;
 }
 
@@ -196,7 +196,9 @@ function javaVariable(
   };
   const name = "JAVA_TOOL_OPTIONS";
   return {
-    [name]: [former(name, current) ?? [], ...protocols.map((protocol) => options[protocol])].flat().join(" "),
+    [name]: [formerValue(name, current) ?? [], ...protocols.map((protocol) => options[protocol])].flat().join(
+      " ",
+    ),
   };
 }
 
@@ -210,7 +212,7 @@ function sshVariables({ self = ["postern"], id, config, current }: EnvironmentOp
   // ssh passes the command to a shell, after it has replaced the tokens.
   const command = `${nc.map((word) => posixWord(word.replaceAll("%", "%%"))).join(" ")} %h %p`;
   const option = `ProxyCommand=${command}`;
-  const added = (name: string, word: string) => `${former(name, current) ?? "ssh"} -o ${word}`;
+  const added = (name: string, word: string) => `${formerValue(name, current) ?? "ssh"} -o ${word}`;
   return {
     GIT_SSH_COMMAND: added("GIT_SSH_COMMAND", posixWord(option)),
     // rsync splits this value itself: a doubled quote stands for one.

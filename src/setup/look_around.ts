@@ -1,8 +1,9 @@
 import { loadKubernetes } from "../kube/mod.ts";
-import { isMapping, parseDocument } from "../config/mod.ts";
+import { documentLimit, isMapping, parseDocument } from "../config/mod.ts";
 import { describe, PosternError } from "../words/mod.ts";
 import type { World } from "../world/mod.ts";
 import { usualKubeconfigs } from "../plan/mod.ts";
+import { formerValue } from "../routing/mod.ts";
 import { surveySsh } from "../ssh/mod.ts";
 import { withOwner } from "../instances/mod.ts";
 import type { Found, FoundCatalogue } from "./propose.ts";
@@ -33,8 +34,9 @@ export async function lookAround(world: World, options: LookOptions): Promise<Fo
   const proxies: Record<string, string> = {};
   for (const name of ["http_proxy", "https_proxy", "all_proxy", "no_proxy"]) {
     for (const variable of [name, name.toUpperCase()]) {
-      const value = process.env(variable);
-      if (value) proxies[variable] = value;
+      // After `postern env`, the variables name an instance, and the former values are saved.
+      const value = formerValue(variable, (name) => process.env(name));
+      if (value !== undefined) proxies[variable] = value;
     }
   }
   const catalogues = await foundCatalogues(world, notes, shown);
@@ -71,11 +73,15 @@ async function foundContexts(
         const at = `${shown(file)}${place}`;
         try {
           const { cluster: { server, proxyUrl }, user } = config.context(name);
-          // A file that kubectl does not read may come from anywhere, and its plugin would run at once.
-          if (!isUsual && file !== home && user.exec) {
-            notes.push(
-              `${at}: ${name} signs in with the program ${user.exec.command}: to add it, set KUBECONFIG to this file`,
-            );
+          // A file that kubectl does not read may come from anywhere. A test would run its plugin, or send any file
+          // of the user to its server.
+          const risk = user.exec
+            ? `the program ${user.exec.command}`
+            : user.tokenFile !== undefined
+            ? `the file ${shown(user.tokenFile)}`
+            : undefined;
+          if (!isUsual && file !== home && risk !== undefined) {
+            notes.push(`${at}: ${name} signs in with ${risk}: to add it, set KUBECONFIG to this file`);
             continue;
           }
           found.push({
@@ -127,7 +133,7 @@ async function placeOf(
   context: string,
 ): Promise<{ readonly file: string; readonly place: string }> {
   for (const path of paths) {
-    const text = await files.readText(path, { limit: 2_000_000 }).catch(() => "");
+    const text = await files.readText(path, { limit: documentLimit }).catch(() => "");
     const document = await parseDocument(text, { name: path });
     const list = isMapping(document.value) ? document.value["contexts"] : undefined;
     const at = Array.isArray(list) ? list.findIndex((one) => isMapping(one) && one["name"] === context) : -1;
@@ -192,7 +198,7 @@ async function otherAddress(world: World): Promise<Found["listen"]> {
         : { address: `localhost:${port}`, reason: `Another program uses port ${usual}` };
     } catch (error) {
       // An error with another hint names one of our own instances.
-      if (port === usual && await withOwner(world, error) !== error) return undefined;
+      if (port === usual && await withOwner(world, error).catch(() => error) !== error) return undefined;
       if (!(error instanceof PosternError) || error.detail !== "in_use") return undefined;
     }
   }

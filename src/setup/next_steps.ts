@@ -77,7 +77,7 @@ async function hasServices({ files, places, process }: World): Promise<boolean> 
 
 /** A host that a new route is for. */
 function exampleHost({ routes }: SetupPlan["proposal"]): string | undefined {
-  const route = routes.find(({ isGuess, via }) => !isGuess && via !== "direct");
+  const route = routes.find(({ isGuess, via }) => !isGuess && via !== "direct" && via !== "reject");
   if (!route) return undefined;
   if (route.example) return formatTarget(route.example);
   const parsed = parsePattern(route.to.at(-1) ?? "");

@@ -38,7 +38,9 @@ export interface ProposedCatalogue {
   /** How to sign in, as in the configuration. */
   readonly oidc?: Flow;
   readonly reason: string;
-  readonly via?: string;
+  readonly via?: string | undefined;
+  /** The transports that may reach it when a direct connection cannot. */
+  readonly candidates?: readonly string[];
 }
 
 /** A password from the environment, and the file for it. */
@@ -94,26 +96,64 @@ export class TransportNames {
   }
 }
 
-/** Whether rules other than `any` already decide the targets of a pattern. */
+/** Whether rules other than `any` already decide all targets of a pattern. */
 export function isDecided(text: string, rules: readonly Rule[]): boolean {
-  return ruleFor(text, rules) !== undefined;
+  const parsed = parsePattern(text);
+  if ("problem" in parsed) return false;
+  const { pattern } = parsed;
+  const hosts = pattern.kind === "network" ? [formatIp(pattern.bytes)] : pattern.kind === "name"
+    ? [
+      ...pattern.scope === "below" ? [] : [pattern.name],
+      ...pattern.scope === "exact" ? [] : [`postern-setup.${pattern.name}`],
+    ]
+    : [];
+  // A rule for one port or for a part of the network leaves the other targets undecided.
+  const isWide = ({ pattern: { port, ...one } }: Rule) =>
+    (port === undefined || port === pattern.port) &&
+    !(one.kind === "network" && pattern.kind === "network" && one.bits > pattern.bits);
+  return hosts.length > 0 && hosts.every((host) => {
+    const target = { host, port: pattern.port ?? 443 };
+    const rule = ruleForTarget(target, rules);
+    return rule !== undefined && (isWide(rule) || ruleForTarget(target, rules.filter(isWide)) !== undefined);
+  });
 }
 
-/** The rule other than `any` that decides a target of a pattern. */
-export function ruleFor(text: string, rules: readonly Rule[]): Rule | undefined {
-  const parsed = parsePattern(text);
-  if ("problem" in parsed) return undefined;
-  const { pattern } = parsed;
-  const port = pattern.port ?? 443;
-  const host = pattern.kind === "name"
-    ? pattern.scope === "below" ? `x.${pattern.name}` : pattern.name
-    : pattern.kind === "network"
-    ? formatIp(pattern.bytes)
-    : undefined;
-  if (host === undefined) return undefined;
-  const { rule } = new Router({ rules: rules.filter(({ pattern }) => pattern.kind !== "any") })
-    .route({ host, port });
-  return rule;
+/** The rules of a catalogue are many, and every host is compared with them. */
+const routers = new WeakMap<readonly Rule[], Router>();
+
+/** The rule other than `any` that decides a target. */
+export function ruleForTarget(target: Target, rules: readonly Rule[]): Rule | undefined {
+  let router = routers.get(rules);
+  if (!router) {
+    router = new Router({ rules: rules.filter(({ pattern }) => pattern.kind !== "any") });
+    routers.set(rules, router);
+  }
+  return router.route(target).rule;
+}
+
+/**
+ * The transport to a server that a rule of the configuration decides. A transport of a catalogue cannot be the path
+ * of another one.
+ */
+export function existingPath(
+  server: Target,
+  { rules, transports }: Pick<Existing, "rules" | "transports">,
+): { readonly via?: string; readonly candidates?: readonly string[] } | { readonly owner: string } {
+  const rule = ruleForTarget(server, rules);
+  if (!rule) return {};
+  const { text, transport, source } = rule;
+  if (transport === "direct") return { candidates: [] };
+  const isUsable = transport === "reject" || Object.hasOwn(transports, transport);
+  return isUsable ? { via: transport } : { owner: `rule ${text} (${source})` };
+}
+
+/** Adds the transports whose path uses one of these. */
+export function addThoseBehind(
+  names: Set<string>,
+  transports: readonly Pick<ProposedTransport, "name" | "via">[],
+): void {
+  const behind = () => transports.find(({ name, via = "" }) => !names.has(name) && names.has(via));
+  for (let one = behind(); one; one = behind()) names.add(one.name);
 }
 
 /** The rules of proposed routes. */

@@ -1,9 +1,20 @@
 import { cataloguesSchema } from "../catalogue/mod.ts";
 import { formatPath, isError, rootContext, type Schema } from "../config/mod.ts";
-import { parsePattern } from "../routing/mod.ts";
+import { parsePattern, routedInside, Router } from "../routing/mod.ts";
 import type { SshSurvey } from "../ssh/mod.ts";
 import { transportsSchema } from "../transports/mod.ts";
-import { type Existing, type Proposal, ruleFor, rulesOf, TransportNames } from "./proposal.ts";
+import { type Target, targetOf } from "../words/mod.ts";
+import {
+  addThoseBehind,
+  type Existing,
+  existingPath,
+  isDecided,
+  type Proposal,
+  type ProposedRoute,
+  ruleForTarget,
+  rulesOf,
+  TransportNames,
+} from "./proposal.ts";
 import { type FoundContext, proposeClusters } from "./propose_clusters.ts";
 import { proposeHosts } from "./propose_hosts.ts";
 import { proposeProxy, type ProxyVariables } from "./propose_proxy.ts";
@@ -44,37 +55,37 @@ export function propose(found: Found, { existing, isOwn, directory, shown }: Pro
   const hosts = proposeHosts(found.ssh, existing, names, shown);
   const clusters = proposeClusters(found.contexts, existing, names);
   const proxy = proposeProxy(found.proxies, { existing, names, isOwn, directory });
-  const decided = [...existing.rules, ...rulesOf(hosts.routes)];
-  const pathsTo = (host: string) => {
-    const routed = ruleFor(host.includes(":") ? host : `=${host}`, decided)?.transport;
-    const proxied = proxy.applies?.isExcepted(host) === false ? proxy.applies.name : undefined;
-    return [...new Set([routed, proxied])].flatMap((name) =>
-      name === undefined || name === "direct" ? [] : [name]
-    );
+  const pathsTo = (target: Target) => {
+    const routed = ruleForTarget(target, rulesOf(hosts.routes))?.transport;
+    const proxied = proxy.applies?.isExcepted(target) === false ? proxy.applies.name : undefined;
+    return [...new Set([routed, proxied])].flatMap((name) => name ?? []);
   };
   const notes: string[] = [];
-  const catalogues = proposedCatalogues(found.catalogues, existing, notes);
+  const catalogues = proposedCatalogues(found.catalogues, existing, notes).map((one) =>
+    one.via === undefined ? { candidates: pathsTo(targetOf(one.url)), ...one } : one
+  );
   const dropped = existing.unnamed.filter((one) => catalogues.every(({ name }) => name !== one));
-  const routed = [...hosts.routes, ...clusters.routes].flatMap(({ to }) => to);
+  const isOwned = ownedBy(
+    new Router({ rules: existing.rules.filter(({ tier }) => tier === "catalogue") }),
+    notes,
+  );
+  const kept = withTargets([...hosts.routes, ...clusters.routes], (text, via) => !isOwned(text, via));
+  const routed = rulesOf(kept);
+  // An exception of the proxy says nothing about jump hosts and clusters.
+  const exceptions = withTargets(proxy.routes, (text) => !isDecided(text, routed));
+  // Without one of its exceptions, the proxy would get targets that it must not get.
+  const isSafe = !exceptions.some(({ to, via }) => to.filter((text) => isOwned(text, via)).length > 0);
   return withoutInvalid({
     ...(found.listen && !existing.hasListen && { listen: found.listen }),
     transports: [
       ...hosts.transports,
       ...clusters.transports.map((one) =>
-        one.server ? { ...one, candidates: pathsTo(one.server.host) } : one
+        one.server && one.via === undefined ? { candidates: pathsTo(one.server), ...one } : one
       ),
       ...proxy.transports,
     ],
-    routes: [
-      ...hosts.routes,
-      ...clusters.routes,
-      // Equal patterns with two transports are a mistake in a configuration.
-      ...proxy.routes.flatMap((route) => {
-        const to = route.to.filter((text) => !routed.includes(text));
-        return to.length === 0 ? [] : [{ ...route, to }];
-      }),
-    ],
-    ...(proxy.fallback && { fallback: proxy.fallback }),
+    routes: [...kept, ...isSafe ? exceptions : []],
+    ...(isSafe && proxy.fallback && { fallback: proxy.fallback }),
     catalogues,
     secrets: proxy.secrets,
     notes: [
@@ -94,6 +105,29 @@ export function propose(found: Found, { existing, isOwn, directory, shown }: Pro
         ]
         : []),
     ],
+  });
+}
+
+/** Whether a route for a pattern would replace a rule of a catalogue for a part of its targets. */
+function ownedBy(catalogues: Router, notes: string[]): (text: string, via: string) => boolean {
+  return (text, via) => {
+    const parsed = parsePattern(text);
+    if ("problem" in parsed) return false;
+    const { pattern } = parsed;
+    if (pattern.kind !== "name" && pattern.kind !== "network") return false;
+    const route = routedInside(pattern, catalogues);
+    if (route) notes.push(`${text}: not proposed for ${via}, because ${route.because} routes targets in it`);
+    return route !== undefined;
+  };
+}
+
+function withTargets(
+  routes: readonly ProposedRoute[],
+  isKept: (text: string, via: string) => boolean,
+): readonly ProposedRoute[] {
+  return routes.flatMap((route) => {
+    const to = route.to.filter((text) => isKept(text, route.via));
+    return to.length === 0 ? [] : [{ ...route, to }];
   });
 }
 
@@ -117,11 +151,17 @@ function proposedCatalogues(
       notes.push(`${place}: ${problem}`);
       continue;
     }
+    const path = existingPath(targetOf(url), existing);
+    if ("owner" in path) {
+      notes.push(`${place}: ${path.owner} routes ${url.host}, so postern does not add the catalogue`);
+      continue;
+    }
     const isFirst = existing.catalogues.length + proposed.length === 0;
     proposed.push({
       url,
       name: names.free(isFirst ? "main" : url.hostname),
       ...(settings.oidc && { oidc: settings.oidc }),
+      ...path,
       reason: `The clusters of ${url.host}, from ${place}`,
     });
   }
@@ -147,13 +187,11 @@ function withoutInvalid(proposal: Proposal): Proposal {
     invalid.add(name);
     notes.push(`${reason}: ${problem}`);
   }
-  const behind = () =>
-    proposal.transports.find(({ name, via }) => !invalid.has(name) && invalid.has(via ?? ""));
-  for (let one = behind(); one; one = behind()) invalid.add(one.name);
-  const routes = proposal.routes.flatMap((route) => {
-    const to = route.to.filter((text) => "pattern" in parsePattern(text));
-    return to.length === 0 || invalid.has(route.via) ? [] : [{ ...route, to }];
-  });
+  addThoseBehind(invalid, proposal.transports);
+  const routes = withTargets(
+    proposal.routes,
+    (text, via) => !invalid.has(via) && "pattern" in parsePattern(text),
+  );
   const { fallback, ...rest } = proposal;
   return {
     ...rest,
@@ -166,7 +204,7 @@ function withoutInvalid(proposal: Proposal): Proposal {
 }
 
 /** The identity of a URL: without its final slash. */
-export function plainUrl(href: string): string {
+function plainUrl(href: string): string {
   return href.replace(/\/+$/, "");
 }
 

@@ -2,10 +2,11 @@ import { isTopLevelDomain } from "../kube/mod.ts";
 import { targetOf } from "../words/mod.ts";
 import {
   type Existing,
+  existingPath,
+  isDecided,
   namesText,
   type ProposedRoute,
   type ProposedTransport,
-  ruleFor,
   type TransportNames,
 } from "./proposal.ts";
 
@@ -40,6 +41,7 @@ export function proposeClusters(
   const clusters = Map.groupBy(contexts, ({ server }) => serverKey(server));
   const isOnly = clusters.size === 1 && existing.servers.size === 0;
   const labels = new Labels(existing);
+  const unrouted = (text: string) => !isDecided(text, existing.rules);
   for (const [key, all] of clusters) {
     if (existing.servers.has(key)) continue;
     const usable = all.filter(({ proxy }) => !proxy?.isOwn);
@@ -54,10 +56,15 @@ export function proposeClusters(
       notes.push(`${first?.place}: ${whose}: the proxy-url is postern itself, so a catalogue routes it`);
       continue;
     }
+    const server = targetOf(used.server);
+    const path = used.proxy ? {} : existingPath(server, existing);
+    if ("owner" in path) {
+      notes.push(`${used.place}: ${used.name}: ${path.owner} routes its API server`);
+      continue;
+    }
     const label = labels.free(used.name);
     const name = names.free(shortLabel(used.name));
     const others = all.filter((one) => one !== used).map(({ name }) => name);
-    const server = targetOf(used.server);
     transports.push({
       kind: "kubernetes",
       name,
@@ -69,11 +76,10 @@ export function proposeClusters(
       reason: `Context ${used.name} of ${used.place}, API server ${used.server.host}` +
         (used.proxy ? ` through the proxy-url ${used.proxy.place}` : "") +
         (others.length > 0 ? `; the same cluster as ${namesText(others)}` : ""),
-      ...(!used.proxy && { server }),
+      ...(!used.proxy && { server, ...path }),
     });
     const suffix = `.svc.${label}`;
-    const plain = isOnly ? [".svc", ".cluster.local"] : [];
-    const to = [...plain, suffix].filter((text) => ruleFor(text, existing.rules) === undefined);
+    const to = [...isOnly ? plainNames : [], suffix].filter(unrouted);
     if (to.length === 0) continue;
     routes.push({
       to,
@@ -82,8 +88,16 @@ export function proposeClusters(
         (isOnly ? ", and without the suffix because it is the only cluster" : ""),
     });
   }
+  const plain = plainNames.filter(unrouted);
+  if (!isOnly && transports.length > 0 && plain.length > 0) {
+    const reason = "These names exist in every cluster: add a suffix of the transports above";
+    routes.push({ to: plain, via: "reject", reason });
+  }
   return { transports, routes, notes };
 }
+
+/** The names of Services that mean the same in every cluster. */
+export const plainNames: readonly string[] = [".svc", ".cluster.local"];
 
 /** The identity of a cluster: contexts with the same API server are one cluster. */
 export function serverKey(server: URL): string {
@@ -106,7 +120,7 @@ class Labels {
     const base = isTopLevelDomain(short) ? `${short}.internal` : short;
     for (let count = 1;; count++) {
       const label = count === 1 ? base : `${short}-${count}`;
-      if (this.#taken.has(label) || ruleFor(`.svc.${label}`, this.#existing.rules)) continue;
+      if (this.#taken.has(label) || isDecided(`.svc.${label}`, this.#existing.rules)) continue;
       this.#taken.add(label);
       return label;
     }

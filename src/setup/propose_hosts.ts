@@ -312,7 +312,9 @@ function withoutRepeats(routes: readonly ProposedRoute[], notes: string[]): Prop
       const owner = owners.get(text);
       if (owner === undefined) owners.set(text, route.via);
       else if (owner !== route.via) {
-        notes.push(`${text}: both ${owner} and ${route.via} lead there; postern uses ${owner}`);
+        notes.push(
+          `${text}: ssh reaches it through ${owner} and through ${route.via}; postern uses ${owner}`,
+        );
       }
       return owner === undefined;
     });

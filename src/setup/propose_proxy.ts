@@ -1,13 +1,14 @@
 import { percentDecoded } from "../core/mod.ts";
 import { parsePattern } from "../routing/mod.ts";
-import { targetOf } from "../words/mod.ts";
+import { type Target, targetOf } from "../words/mod.ts";
 import {
   type Existing,
+  isDecided,
   type Proposal,
   type ProposedRoute,
   type ProposedSecret,
   type ProposedTransport,
-  ruleFor,
+  ruleForTarget,
   rulesOf,
   type TransportNames,
 } from "./proposal.ts";
@@ -31,7 +32,7 @@ export interface ProxyProposal {
   readonly secrets: readonly ProposedSecret[];
   readonly notes: readonly string[];
   /** The transport for what the environment sends to the proxy, and the exceptions. */
-  readonly applies?: { readonly name: string; readonly isExcepted: (host: string) => boolean };
+  readonly applies?: { readonly name: string; readonly isExcepted: (target: Target) => boolean };
 }
 
 const nothing = { transports: [], routes: [], secrets: [], notes: [] };
@@ -63,7 +64,8 @@ export function proposeProxy(
   const before = Object.entries(existing.transports).find(([, { kind, settings }]) =>
     kind === "proxy" && isSamePlace(settings, url)
   );
-  const isExcepted = (host: string) => ruleFor(`=${host}`, noProxyRules(excepted.patterns)) !== undefined;
+  const exceptions = noProxyRules(excepted.patterns);
+  const isExcepted = (target: Target) => ruleForTarget(target, exceptions) !== undefined;
   if (before) return { ...nothing, notes, applies: { name: before[0], isExcepted } };
   const name = names.free("proxy");
   const path = `${directory}/${name}.password`;
@@ -86,12 +88,12 @@ export function proposeProxy(
   const secrets = password === "" ? [] : [{ path, text: `${password}\n`, variable, transport: name }];
   const made = { transports: [transport], secrets, applies: { name, isExcepted } };
   if (existing.hasDefault) {
-    notes.push(`${variable}: "default" is set already; to send everything else there: default: ${name}`);
+    notes.push(
+      `${variable}: "default" or a rule for any is set already; to use the proxy, name ${name} there`,
+    );
     return { ...made, routes: [], notes };
   }
-  const to = [...usualExceptions, ...excepted.patterns].filter((text) =>
-    ruleFor(text, existing.rules) === undefined
-  );
+  const to = [...usualExceptions, ...excepted.patterns].filter((text) => !isDecided(text, existing.rules));
   if (excepted.ignored.length > 0) {
     notes.push(`NO_PROXY: postern cannot express ${excepted.ignored.join(", ")}`);
   }

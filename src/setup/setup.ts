@@ -1,4 +1,4 @@
-import { isMapping, parseDocument } from "../config/mod.ts";
+import { documentLimit, isMapping, parseDocument } from "../config/mod.ts";
 import { loadKubernetes } from "../kube/mod.ts";
 import { listenerKinds } from "../listeners/mod.ts";
 import { PosternError, targetOf } from "../words/mod.ts";
@@ -45,16 +45,13 @@ export interface SetupPlan {
   readonly checks: readonly SetupCheck[];
 }
 
-/** The maximum size of a configuration in bytes. */
-const mostBytes = 2_000_000;
-
 /** Looks around, proposes what is missing from the configuration, and tries every line. Writes nothing. */
 export async function planSetup(
   world: World,
   { config, asks, limit, begin, told, signal }: SetupOptions,
 ): Promise<SetupPlan> {
   const path = configPath(world, config);
-  const text = await world.files.readTextIfThere(path, { limit: mostBytes });
+  const text = await world.files.readTextIfThere(path, { limit: documentLimit });
   const before = text ?? "";
   const read = (more: { readonly withoutCatalogues: boolean }) =>
     readConfig(world, { config: path, ...more, ...(text === undefined && { text: "" }) });
@@ -98,7 +95,7 @@ export async function applySetup(world: World, plan: SetupPlan): Promise<readonl
   const { files } = world;
   const { path, isNew, before, after, proposal } = plan;
   const directory = directoryOf(path);
-  if (await files.readTextIfThere(path, { limit: mostBytes }) !== (isNew ? undefined : before)) {
+  if (await files.readTextIfThere(path, { limit: documentLimit }) !== (isNew ? undefined : before)) {
     throw new PosternError("config", `Cannot write "${path}": the file has changed since postern read it`, {
       hint: "run postern setup again",
     });
@@ -106,7 +103,7 @@ export async function applySetup(world: World, plan: SetupPlan): Promise<readonl
   if (!await files.info(directory)) await files.privateDirectory(directory);
   const written: string[] = [];
   for (const { path, text } of proposal.secrets) {
-    const there = await files.readTextIfThere(path, { limit: mostBytes });
+    const there = await files.readTextIfThere(path, { limit: documentLimit });
     if (there === text) continue;
     if (there !== undefined) {
       throw new PosternError("config", `Cannot write "${path}": the file exists`, {
@@ -170,7 +167,7 @@ async function existingOf({ files }: World, { own, rules, value, stored }: Known
     rules,
     catalogues: catalogues.map(({ lieutenant, name }) => ({ url: lieutenant.href, name })),
     unnamed: own.settings.catalogues ? [] : stored,
-    hasDefault: Object.hasOwn(keys, "default"),
+    hasDefault: Object.hasOwn(keys, "default") || rules.some(({ pattern }) => pattern.kind === "any"),
     hasListen: Object.hasOwn(keys, "listen"),
     servers,
   };

@@ -156,24 +156,23 @@ export class Trial {
 
   /** The transport through which a cluster's API server answers; undefined for a direct connection. */
   async pathTo(
-    { server, candidates = [] }: ProposedTransport,
+    { server, candidates = [] }: Pick<ProposedTransport, "server" | "candidates">,
     works: (name: string) => boolean,
   ): Promise<string | undefined> {
     const usable = candidates.filter(works);
     return server && usable.length > 0 ? await this.#path(server, usable) : undefined;
   }
 
-  /** Reads the public description of a catalogue, directly or through the proxy of the environment. */
+  /** Reads the public description of a catalogue. */
   async catalogue(
     catalogue: ProposedCatalogue,
-    { fallback }: Proposal,
     works: (name: string) => boolean,
   ): Promise<ProposedCatalogue | undefined> {
-    const { url } = catalogue;
-    const usable = fallback && works(fallback.name) ? [fallback.name] : [];
-    const via = usable.length > 0 ? await this.#path(targetOf(url), usable) : undefined;
+    const { url, candidates = [] } = catalogue;
+    const via = catalogue.via ?? await this.pathTo({ server: targetOf(url), candidates }, works);
     const isFine = await this.check("catalogue", url.host, async (signal) => {
       const { clock, network } = this.#world;
+      await this.#demandKnownHosts(via ?? "direct");
       const dial = this.#dialer(via ?? "direct");
       const client = new HttpClient({ clock, network, dial }, { timeout: this.#options.limit });
       const { oidc } = await discoverLieutenant(url, { client }, { signal });
@@ -184,6 +183,7 @@ export class Trial {
   }
 
   async connectCluster({ name, via }: ProposedTransport, signal: AbortSignal): Promise<string> {
+    await this.#demandKnownHosts(name);
     const { transport } = this.#built(name);
     await this.#connect(transport, signal);
     const { clusters = [] } = transport.status?.() ?? {};

@@ -1,8 +1,10 @@
+import { eachAtOnce } from "../core/mod.ts";
 import type { World } from "../world/mod.ts";
-import type { Proposal } from "./proposal.ts";
+import { addThoseBehind, type Proposal, type ProposedRoute } from "./proposal.ts";
+import { plainNames } from "./propose_clusters.ts";
 import { type TryOptions, withTransports } from "./trial.ts";
 
-/** The number of checks at once. */
+/** The number of checks at once: every sign-in may open a window. */
 const mostAtOnce = 8;
 
 /**
@@ -20,7 +22,7 @@ export async function tryProposal(world: World, proposal: Proposal, options: Try
   };
   const failed = new Set<string>();
   const { routes, paths, catalogues } = await withTransports(world, first, options, async (trial) => {
-    await eachOf(first.transports, async (one) => {
+    await eachAtOnce(first.transports, mostAtOnce, async (one) => {
       const isFine = await trial.check(
         one.kind,
         one.name,
@@ -28,9 +30,10 @@ export async function tryProposal(world: World, proposal: Proposal, options: Try
       );
       if (!isFine) failed.add(one.name);
     });
+    addThoseBehind(failed, first.transports);
     const works = (name: string) => !failed.has(name);
     const reachable = first.routes.filter(({ via }) => works(via));
-    const kept = await eachOf(reachable, (route) => {
+    const kept = await eachAtOnce(reachable, mostAtOnce, (route) => {
       const { example } = route;
       if (!example || route.isGuess) return true;
       return trial.check(
@@ -40,8 +43,12 @@ export async function tryProposal(world: World, proposal: Proposal, options: Try
       );
     });
     const routes = reachable.filter((_, at) => kept[at]);
-    const paths = await eachOf(clusters, (one) => trial.pathTo(one, works));
-    const catalogues = await eachOf(proposal.catalogues, (one) => trial.catalogue(one, proposal, works));
+    const paths = await eachAtOnce(clusters, mostAtOnce, (one) => trial.pathTo(one, works));
+    const catalogues = await eachAtOnce(
+      proposal.catalogues,
+      mostAtOnce,
+      (one) => trial.catalogue(one, works),
+    );
     return { routes, paths, catalogues: catalogues.flatMap((one) => one ?? []) };
   });
   const placed = clusters.flatMap((one, at) => {
@@ -56,33 +63,39 @@ export async function tryProposal(world: World, proposal: Proposal, options: Try
     catalogues: [],
   };
   await withTransports(world, second, options, async (trial) => {
-    await eachOf(placed, async (one) => {
+    await eachAtOnce(placed, mostAtOnce, async (one) => {
       if (!await trial.check("kubernetes", one.name, (signal) => trial.connectCluster(one, signal))) {
         failed.add(one.name);
       }
     });
   });
+  addThoseBehind(failed, placed);
   const hasFallback = fallback !== undefined && !failed.has(fallback.name);
   return {
     ...rest,
     transports: [...first.transports, ...placed].filter(({ name }) => !failed.has(name)),
-    routes: proposal.routes.filter((route) =>
-      names.has(route.via) ? !failed.has(route.via) : routes.includes(route) &&
-        (route.via !== "direct" || hasFallback)
-    ),
+    routes: proposal.routes.flatMap((route) => {
+      if (names.has(route.via)) {
+        return failed.has(route.via) ? hasFallback ? withoutCluster(route) : [] : [route];
+      }
+      const isUsed = route.via === "direct"
+        ? hasFallback
+        : route.via !== "reject" || hasFallback || clusters.some(({ name }) => !failed.has(name));
+      return isUsed && routes.includes(route) ? [route] : [];
+    }),
     ...(hasFallback && { fallback }),
     catalogues,
     secrets: proposal.secrets.filter(({ transport }) => !failed.has(transport)),
   };
 }
 
-/** Runs work for each item, a few at once: every sign-in may open a window. */
-async function eachOf<T, R>(items: readonly T[], work: (item: T) => R | Promise<R>): Promise<R[]> {
-  const results: R[] = [];
-  let next = 0;
-  const worker = async () => {
-    for (let at = next++; at < items.length; at = next++) results[at] = await work(items[at] as T);
-  };
-  await Promise.all(Array.from({ length: Math.min(mostAtOnce, items.length) }, worker));
-  return results;
+/** The route for names that only a cluster can own, so that a new default does not get them. */
+function withoutCluster({ to, via }: ProposedRoute): ProposedRoute[] {
+  const plain = to.filter((text) => plainNames.includes(text));
+  if (plain.length === 0) return [];
+  return [{
+    to: plain,
+    via: "reject",
+    reason: `Names of Services: the cluster ${via} did not answer. With its transport, replace reject`,
+  }];
 }

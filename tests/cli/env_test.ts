@@ -85,6 +85,10 @@ Deno.test("postern env prints a required password only with --with-credentials",
   const given = await home.run(["env", "--with-credentials", "--shell", "sh"]);
   assert.equal(given.code, 0, given.stderr);
   assert.match(given.stdout, /http:\/\/me:s3cret@127\.0\.0\.1:/);
+  const unneeded = await home.run(["env", "--for", "ssh", "--shell", "sh"]);
+  assert.equal(unneeded.code, 0, unneeded.stderr);
+  assert.match(unneeded.stdout, /^export GIT_SSH_COMMAND=/m);
+  assert.doesNotMatch(unneeded.stdout, /s3cret/);
 });
 
 const listeners = [

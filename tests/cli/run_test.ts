@@ -96,6 +96,17 @@ peerTest("postern run without an instance starts one until the program ends, and
   await assert.rejects(Deno.connect({ hostname, port: Number(port) }), Deno.errors.ConnectionRefused);
 });
 
+peerTest("postern run with a configuration leaves its forwards to the instance", ["sh"], async ({ sh }) => {
+  await using home = await Household.open();
+  using taken = Deno.listen({ hostname: "127.0.0.1", port: 0 });
+  const path = await home.configure(
+    `listen: { forward: { "127.0.0.1:${taken.addr.port}": "db.example:5432" } }\ndefault: direct\n`,
+  );
+  const { code, stdout, stderr } = await home.run(["--config", path, "run", sh, "-c", "echo $http_proxy"]);
+  assert.equal(code, 0, stderr);
+  assert.match(stdout, /^http:\/\/127\.0\.0\.1:[0-9]+$/m);
+});
+
 peerTest(
   "postern run gives a password only to the program's environment",
   ["curl", "sh"],

@@ -107,6 +107,30 @@ Deno.test("postern setup leaves out what does not answer, and says why", async (
   assert.deepEqual(names, ["config.yaml"]);
 });
 
+Deno.test("postern setup gives the names of a cluster that does not answer to no proxy", async () => {
+  await using home = await Household.open();
+  const { server, url } = lieutenant();
+  await using _server = server;
+  await home.configure(listen);
+  await Deno.mkdir(`${home.directory}/.kube`);
+  const lost = { name: "lost", cluster: { server: "https://127.0.0.1:1" } };
+  const context = { name: "lost", context: { cluster: "lost" } };
+  const kubeconfig = { apiVersion: "v1", kind: "Config", clusters: [lost], contexts: [context] };
+  await Deno.writeTextFile(`${home.directory}/.kube/config`, JSON.stringify(kubeconfig));
+  const { code, stderr } = await home.run(["setup", "--yes"], {
+    env: { http_proxy: url, no_proxy: "cluster.local" },
+  });
+  assert.equal(code, 0, stderr);
+  assert.match(stderr, /^failed {2}kubernetes lost: .*refused$/m);
+  const explained = async (target: string) =>
+    (await home.run(["explain", target])).stdout.split("\n").slice(0, 1);
+  assert.deepEqual(await explained("web.shop.svc:80"), ["web.shop.svc:80 goes to reject"]);
+  assert.deepEqual(await explained("web.shop.svc.cluster.local:80"), [
+    "web.shop.svc.cluster.local:80 goes to reject",
+  ]);
+  assert.deepEqual(await explained("web.example:80"), ["web.example:80 goes to proxy"]);
+});
+
 Deno.test("postern setup refuses a configuration with mistakes", async () => {
   await using home = await Household.open();
   await home.configure("transports: 5\n");

@@ -31,7 +31,7 @@ const leftOut: Readonly<Record<string, string>> = {
   "docs/guide/docker.md: docker run --rm --network host --env http_proxy --env https_proxy --env no_proxy IMAGE":
     containers,
   "docs/guide/docker.md: docker run --rm --add-host=host.docker.internal:host-gateway IMAGE": containers,
-  "docs/guide/docker.md: http_proxy=$(jq -r .proxies.default.httpProxy proxies.json)": containers,
+  "docs/guide/docker.md: (http_proxy=$(jq -r .proxies.default.httpProxy proxies.json)": containers,
   "docs/guide/docker.md: http_proxy=http://host.containers.internal:12000 podman run --rm IMAGE": containers,
   "docs/guide/databases.md: java -DsocksProxyHost=127.0.0.1 -DsocksProxyPort=12000 -jar app.jar    # jdbc:postgresql://db.apps.example.net/shop":
     application,

@@ -33,6 +33,7 @@ async function isAdded(before: string): Promise<boolean> {
     assert.ok(error instanceof PosternError && error.code === "config", `${error}\n${before}`);
     return false;
   }
+  assert.ok(isInside(before, after), `${before}\n=== lost characters in\n${after}`);
   const { value: now } = await parseDocument(after, { name: "after" });
   const { transports, routes } = old;
   const sections = {
@@ -41,6 +42,17 @@ async function isAdded(before: string): Promise<boolean> {
   };
   assert.ok(sameSettings(plain(now), plain({ ...old, ...sections })), `${before}\n=== became\n${after}`);
   return true;
+}
+
+/** Whether a text still has all characters of another in their order, except blanks and an empty section. */
+function isInside(before: string, after: string): boolean {
+  const kept = before.replace(/((?:transports|routes):[ \t]*)(?:\{\s*\}|\[\s*\]|~)/g, "$1").replace(
+    /\s/g,
+    "",
+  );
+  let at = 0;
+  for (const character of after) if (character === kept[at]) at++;
+  return at === kept.length;
 }
 
 /** Settings as plain data in one order of the keys. */

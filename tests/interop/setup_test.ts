@@ -100,6 +100,8 @@ setupTest(
     await t.step("curl then reaches a pod, a host behind ssh, and explain shows the proxy", async () => {
       assert.equal(await fetched("http://web.default.svc.lab/"), "from a pod");
       assert.equal(await fetched("http://web.default.svc/"), "");
+      const plain = await home.run(["explain", "web.default.svc:80"]);
+      assert.match(plain.stdout, /^web\.default\.svc:80 goes to reject$/m);
       assert.equal(await fetched(`http://db.corp.example:${hidden.addr.port}/`), "from behind ssh");
       const { stdout } = await home.run(["explain", "--dial", "nothing.invalid:80"]);
       assert.match(stdout, /^nothing\.invalid:80 goes to proxy\n[^]*reached the proxy "proxy"/);

@@ -74,7 +74,8 @@ export default defineCommand({
         ),
     });
     world.process.keepOnly("nothing");
-    if (environment?.portable.needsAuth && !credentials) {
+    // `postern nc` needs no password of a listener.
+    if (environment?.portable.needsAuth && !credentials && programs !== "ssh") {
       throw new PosternError(
         "auth",
         "Cannot print usable variables: the instance requires a user and a password",

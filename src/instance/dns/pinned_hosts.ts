@@ -1,4 +1,4 @@
-import { type Log, within } from "../../core/mod.ts";
+import { eachAtOnce, type Log, within } from "../../core/mod.ts";
 import { asPosternError, describe, isPosternError, parseIPv4, PosternError } from "../../words/mod.ts";
 import { directoryOf, type World } from "../../world/mod.ts";
 import type { HostsInfo } from "../../control/mod.ts";
@@ -159,19 +159,14 @@ export class PinnedHosts {
     signal: AbortSignal,
   ): Promise<HostsInfo["hosts"][number][]> {
     const hosts: HostsInfo["hosts"][number][] = [];
-    let next = 0;
-    const worker = async () => {
-      for (let at = next++; at < names.length; at = next++) {
-        const name = names[at] ?? "";
-        try {
-          hosts.push(await this.#pinned(name, signal));
-        } catch (error) {
-          signal.throwIfAborted();
-          problems.push({ name, reason: asPosternError(error).message });
-        }
+    await eachAtOnce(names, atOnce, async (name) => {
+      try {
+        hosts.push(await this.#pinned(name, signal));
+      } catch (error) {
+        signal.throwIfAborted();
+        problems.push({ name, reason: asPosternError(error).message });
       }
-    };
-    await Promise.all(Array.from({ length: atOnce }, worker));
+    });
     return hosts;
   }
 

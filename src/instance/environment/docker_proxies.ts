@@ -10,7 +10,7 @@ const host = "host.docker.internal";
  * Loopback inside a container is the container itself.
  */
 export function dockerProxies(
-  { http, noProxy }: ProxyEnvironment,
+  { http, noProxy, notes }: ProxyEnvironment,
 ): { text: string; notes: readonly string[] } {
   const url = new URL(http);
   const target = targetOf(url);
@@ -26,6 +26,7 @@ export function dockerProxies(
   return {
     text: `${JSON.stringify({ proxies: { default: block } }, null, 2)}\n`,
     notes: [
+      ...notes,
       ...(isOnLoopback
         ? [
           `containers reach this machine as ${host}: add a listener on the bridge's address to listen.mixed, and run ` +

@@ -143,13 +143,13 @@ export async function pacFromFiles(
   });
 }
 
-/** The proxy settings of an instance with this configuration. */
 export async function sshHostsFromFiles(world: World, source: ConfigSource): Promise<SshHosts> {
   const config = await loadConfig(world, source);
   await using transports = new Transports(world, config);
   return await transports.sshHosts();
 }
 
+/** The proxy settings of an instance with this configuration. */
 export async function environmentFromFiles(
   world: World,
   source: ConfigSource,

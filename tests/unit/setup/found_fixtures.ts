@@ -66,8 +66,8 @@ export async function proposed(
   };
 }
 
-export function rule(text: string, transport: string): Rule {
+export function rule(text: string, transport: string, tier: Rule["tier"] = "routes"): Rule {
   const parsed = parsePattern(text);
   if ("problem" in parsed) throw new Error(parsed.problem);
-  return { text, pattern: parsed.pattern, transport, source: "test", tier: "routes" };
+  return { text, pattern: parsed.pattern, transport, source: "test", tier };
 }

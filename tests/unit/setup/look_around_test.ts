@@ -68,25 +68,33 @@ Deno.test("lookAround() names the files that kubectl reads only here or never", 
   ]);
 });
 
-Deno.test("lookAround() runs no plugin of a kubeconfig that kubectl does not read", async () => {
-  const plugin = [
-    "users:",
-    "- { name: me, user: { exec: { apiVersion: client.authentication.k8s.io/v1, command: ./evil, interactiveMode: Never } } }",
-  ];
-  const text = kubeconfig(["one", "server: https://one.example"]).replace(
-    "cluster: one }",
-    "cluster: one, user: me }",
-  );
-  const files = (path: string) => ({ [path]: [text, ...plugin].join("\n") });
-  const usual = await found({ files: files("/home/me/.kube/config") });
-  assert.deepEqual(usual.contexts.map(({ name }) => name), ["one"]);
-  const other = await found({ files: files("/home/me/.kube/downloaded.yaml") });
-  assert.deepEqual(other.contexts, []);
-  assert.match(
-    other.notes.join(),
-    /downloaded\.yaml:7: one signs in with the program .*evil: to add it, set KUBECONFIG/,
-  );
-});
+const risks = [
+  {
+    name: "runs no plugin",
+    user: "exec: { apiVersion: client.authentication.k8s.io/v1, command: ./evil, interactiveMode: Never }",
+    says: /downloaded\.yaml:7: one signs in with the program .*evil: to add it, set KUBECONFIG/,
+  },
+  {
+    name: "sends no file as a token",
+    user: "tokenFile: /home/me/.ssh/id_rsa",
+    says: /downloaded\.yaml:7: one signs in with the file ~\/\.ssh\/id_rsa: to add it, set KUBECONFIG/,
+  },
+];
+for (const { name, user, says } of risks) {
+  Deno.test(`lookAround() ${name} of a kubeconfig that kubectl does not read`, async () => {
+    const plugin = ["users:", `- { name: me, user: { ${user} } }`];
+    const text = kubeconfig(["one", "server: https://one.example"]).replace(
+      "cluster: one }",
+      "cluster: one, user: me }",
+    );
+    const files = (path: string) => ({ [path]: [text, ...plugin].join("\n") });
+    const usual = await found({ files: files("/home/me/.kube/config") });
+    assert.deepEqual(usual.contexts.map(({ name }) => name), ["one"]);
+    const other = await found({ files: files("/home/me/.kube/downloaded.yaml") });
+    assert.deepEqual(other.contexts, []);
+    assert.match(other.notes.join(), says);
+  });
+}
 
 Deno.test("lookAround() ignores the kubeconfig of postern shell", async () => {
   const { contexts } = await found({
@@ -130,6 +138,19 @@ Deno.test("lookAround() finds the proxy variables", async () => {
   const env = { http_proxy: "http://a", HTTPS_PROXY: "http://b", all_proxy: "", NO_PROXY: "x" };
   const { proxies } = await found({ env });
   assert.deepEqual(proxies, { http_proxy: "http://a", HTTPS_PROXY: "http://b", NO_PROXY: "x" });
+});
+
+Deno.test("lookAround() finds the former values of variables that postern env has set", async () => {
+  const env = {
+    POSTERN_ENV: "http_proxy,no_proxy,https_proxy",
+    http_proxy: "http://127.0.0.1:40000",
+    POSTERN_SAVED_http_proxy: "http://corp.example",
+    no_proxy: "mine",
+    https_proxy: "http://127.0.0.1:40000",
+    HTTPS_PROXY: "http://other.example",
+  };
+  const { proxies } = await found({ env });
+  assert.deepEqual(proxies, { http_proxy: "http://corp.example", HTTPS_PROXY: "http://other.example" });
 });
 
 Deno.test("lookAround() finds another port when a program uses the usual one", async () => {

@@ -1,5 +1,7 @@
 import assert from "node:assert/strict";
 import { shortLabel } from "../../../src/setup/propose_clusters.ts";
+import { Router } from "../../../src/routing/mod.ts";
+import { rulesOf } from "../../../src/setup/proposal.ts";
 import { type Fixture, proposed, rule } from "./found_fixtures.ts";
 
 const cases: {
@@ -32,6 +34,7 @@ const cases: {
       "routes:",
       "  - { to: .svc.kind-one, via: kind-one }",
       "  - { to: .svc.kind-two, via: kind-two }",
+      "  - { to: [.svc, .cluster.local], via: reject }",
     ],
   },
   {
@@ -60,6 +63,7 @@ const cases: {
       "routes:",
       "  - { to: .svc.kube, via: kube }",
       "  - { to: .svc.kube-2, via: kube-2 }",
+      "  - { to: [.svc, .cluster.local], via: reject }",
     ],
   },
   {
@@ -94,6 +98,7 @@ const cases: {
       "  new: { kubernetes: { context: new, suffix: new.internal } }",
       "routes:",
       "  - { to: .svc.new.internal, via: new }",
+      "  - { to: [.svc, .cluster.local], via: reject }",
     ],
   },
   {
@@ -106,6 +111,27 @@ const cases: {
       "routes:",
       "  - { to: [.cluster.local, .svc.lab], via: lab }",
     ],
+  },
+  {
+    name: "the path that the configuration has for an API server",
+    contexts: [{ name: "lab", url: "https://api.corp.example:6443" }],
+    existing: {
+      transports: { jump: { kind: "ssh", settings: "jump" } },
+      rules: [rule("corp.example", "jump")],
+    },
+    lines: [
+      "transports:",
+      "  lab: { kubernetes: { context: lab, suffix: lab }, via: jump }",
+      "routes:",
+      "  - { to: [.svc, .cluster.local, .svc.lab], via: lab }",
+    ],
+  },
+  {
+    name: "nothing for a cluster whose API server a catalogue routes",
+    contexts: [{ name: "lab", url: "https://api.corp.example:6443" }],
+    existing: { rules: [rule("corp.example", "main/c-1", "catalogue")] },
+    lines: [],
+    notes: /lab: rule corp\.example \(test\) routes its API server/,
   },
   {
     name: "names that are not YAML words in quotes",
@@ -161,11 +187,38 @@ Deno.test("propose() tries a cluster also through the jump host of its domain, a
     contexts: [{ name: "lab", url: "https://api.corp.example:6443" }, {
       name: "far",
       url: "https://api.far.example",
-    }],
-    proxies: { https_proxy: "http://proxy.example:3128", no_proxy: "corp.example" },
+    }, { name: "near", url: "https://10.0.0.1:6443" }],
+    catalogues: ["https://api.corp.example", "https://api.far.example"],
+    proxies: { https_proxy: "http://proxy.example:3128", no_proxy: "corp.example,10.0.0.0/8" },
   });
   const paths = Object.fromEntries(
     proposal.transports.map(({ name, candidates }) => [name, candidates]),
   );
-  assert.deepEqual(paths, { bastion: undefined, lab: ["bastion"], far: ["proxy"], proxy: undefined });
+  assert.deepEqual(paths, {
+    bastion: undefined,
+    lab: ["bastion"],
+    far: ["proxy"],
+    near: [],
+    proxy: undefined,
+  });
+  assert.deepEqual(proposal.catalogues.map(({ candidates }) => candidates), [["bastion"], ["proxy"]]);
 });
+
+const plain = ["web.shop.svc", "web.shop.svc.cluster.local", "svc.cluster.local"];
+const two = [{ name: "one", url: "https://one.example" }, { name: "two", url: "https://two.example" }];
+const lists: { readonly contexts: typeof two; readonly no_proxy: string; readonly transport: string }[] = [
+  { contexts: two, no_proxy: "", transport: "reject" },
+  { contexts: two, no_proxy: ".svc,.cluster.local,svc.cluster.local", transport: "reject" },
+  { contexts: two.slice(1), no_proxy: ".svc,.cluster.local,shop.svc,svc.cluster.local", transport: "two" },
+];
+for (const { contexts, no_proxy, transport } of lists) {
+  Deno.test(`propose() sends plain names to ${transport}, with ${contexts.length} clusters and NO_PROXY=${no_proxy}`, async () => {
+    const { proposal } = await proposed({
+      contexts,
+      proxies: { http_proxy: "http://proxy.example:1", no_proxy },
+    });
+    const router = new Router({ rules: rulesOf(proposal.routes), fallback: proposal.fallback?.name ?? "" });
+    for (const host of plain) assert.equal(router.route({ host, port: 80 }).transport, transport, host);
+    assert.equal(router.route({ host: "web.example", port: 80 }).transport, "proxy");
+  });
+}

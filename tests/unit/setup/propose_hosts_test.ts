@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { addThoseBehind } from "../../../src/setup/proposal.ts";
 import { proposed, rule } from "./found_fixtures.ts";
 
 const cases: {
@@ -177,7 +178,7 @@ const cases: {
       "routes:",
       "  - { to: =x.internal, via: a }",
     ],
-    notes: /=x\.internal: both a and b lead there; postern uses a/,
+    notes: /=x\.internal: ssh reaches it through a and through b; postern uses a/,
   },
   {
     name: "hosts whose condition needs a command as if it failed",
@@ -231,4 +232,13 @@ Deno.test("proposeHosts() adds only new hosts behind a configured jump host", as
     },
   });
   assert.deepEqual(lines, ["routes:", "  - { to: =b.two.example, via: jump }"]);
+});
+
+Deno.test("addThoseBehind() leaves out every transport behind one that failed", () => {
+  const failed = new Set(["one"]);
+  const chain = [{ name: "three", via: "two" }, { name: "two", via: "one" }, { name: "one" }, {
+    name: "four",
+  }];
+  addThoseBehind(failed, chain);
+  assert.deepEqual([...failed], ["one", "two", "three"]);
 });

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { type Fixture, proposed } from "./found_fixtures.ts";
+import { type Fixture, proposed, rule } from "./found_fixtures.ts";
 
 const usual = '  - { to: [localhost, 127.0.0.0/8, "::1"], via: direct }';
 
@@ -66,7 +66,33 @@ const cases: {
     proxies: { http_proxy: "http://proxy.example:1" },
     existing: { hasDefault: true },
     lines: ["transports:", '  proxy: { proxy: { url: "http://proxy.example:1" } }'],
-    notes: /"default" is set already; to send everything else there: default: proxy/,
+    notes: /"default" or a rule for any is set already; to use the proxy, name proxy there/,
+  },
+  {
+    name: "exceptions that existing rules decide only in part",
+    proxies: {
+      http_proxy: "http://proxy.example:1",
+      no_proxy: "corp.example,lab.example,10.0.0.0/8,10.1.0.0/16",
+    },
+    existing: {
+      transports: { jump: { kind: "ssh", settings: "jump" } },
+      rules: [rule("=corp.example", "jump"), rule("lab.example:22", "jump"), rule("10.0.0.0/24", "jump")],
+    },
+    lines: [
+      "transports:",
+      '  proxy: { proxy: { url: "http://proxy.example:1" } }',
+      "routes:",
+      '  - { to: [localhost, 127.0.0.0/8, "::1", corp.example, lab.example, 10.0.0.0/8, 10.1.0.0/16], via: direct }',
+      "default: proxy",
+    ],
+  },
+  {
+    name: "no default if NO_PROXY contains a part of a catalogue",
+    proxies: { http_proxy: "http://proxy.example:1", no_proxy: "corp.example" },
+    existing: { rules: [rule("c-1.corp.example", "main/c-1", "catalogue")] },
+    lines: ["transports:", '  proxy: { proxy: { url: "http://proxy.example:1" } }'],
+    notes:
+      /corp\.example: not proposed for direct, because rule "c-1\.corp\.example" \(test\) routes targets in it/,
   },
   {
     name: "nothing for a configured proxy",

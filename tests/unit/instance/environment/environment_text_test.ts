@@ -58,10 +58,11 @@ const dockers: { http: string; proxy: string; notes: RegExp[] }[] = [
 ];
 for (const { http, proxy, notes } of dockers) {
   Deno.test(`dockerProxies() writes ${proxy} for ${http}`, () => {
-    const said = dockerProxies({ ...environment, http });
+    const said = dockerProxies({ ...environment, http, notes: ["omitted"] });
     const { httpProxy, noProxy } = JSON.parse(said.text).proxies.default;
     assert.deepEqual([httpProxy, noProxy], [proxy, "::1,10.0.0.0/8,near.test"]);
-    assert.equal(said.notes.length, notes.length);
-    for (const [index, note] of notes.entries()) assert.match(said.notes[index] ?? "", note);
+    const all = [/^omitted$/, ...notes];
+    assert.equal(said.notes.length, all.length);
+    for (const [index, note] of all.entries()) assert.match(said.notes[index] ?? "", note);
   });
 }
