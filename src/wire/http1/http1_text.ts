@@ -80,7 +80,9 @@ export function parseFields(lines: string, start: number, status: number, most: 
     const end = lines.indexOf("\r\n", at);
     const last = entries.at(-1);
     if (status === 502 && last && isBlank(lines.charCodeAt(at))) {
-      last[1] = `${last[1]} ${fieldText(last[0], trimmed(lines, at, end), status)}`.trim();
+      // Not trim(): it removes the byte a0, which ends some UTF-8 characters.
+      const more = fieldText(last[0], trimmed(lines, at, end), status);
+      last[1] += last[1] === "" || more === "" ? more : ` ${more}`;
       at = end + 2;
       continue;
     }
@@ -120,13 +122,16 @@ export function formatFields(fields: Iterable<readonly [string, string]>): strin
 export function quoted(text: string): string {
   const [start, rest] = [text.slice(0, mostQuoted), text.slice(mostQuoted)];
   // The text after the cut may be the end of a password, such as a long token.
-  const whole = /^[^\s/]*@/.test(rest) ? start.replace(/[^\s/]*$/, "…@") : start;
-  const shown = whole.replace(/[^\s/]*@/g, "…@");
+  const whole = /^\S*@/.test(rest) ? start.replace(userToEnd, "$1…@") : start;
+  const shown = whole.replace(user, "$1…@");
   return JSON.stringify(shown.length > 100 ? `${shown.slice(0, 100)}…` : shown);
 }
 
 /** The maximum length before passwords are masked, which takes quadratic time. */
 const mostQuoted = 300;
+/** The text before the last `@` of a word, after the scheme: a password may contain `/` that is not escaped. */
+const user = /((?:^|\s)(?:[A-Za-z][A-Za-z0-9+.-]*:\/\/)?)\S*@/g;
+const userToEnd = /((?:^|\s)(?:[A-Za-z][A-Za-z0-9+.-]*:\/\/)?)\S*$/;
 
 function fieldText(name: string, value: string, status: number): string {
   if (fieldValue.test(value)) return value;
