@@ -8,6 +8,13 @@ export interface ChangedSetting {
   readonly key: string;
   readonly before: string | null;
   readonly set: string;
+  /** The value from an earlier `on`, which the setting keeps if the change to `set` fails. */
+  readonly replaced?: string;
+}
+
+/** Whether postern gave the setting this value. */
+export function isOurs({ set, replaced }: ChangedSetting, value: string | undefined): value is string {
+  return value !== undefined && (value === set || value === replaced);
 }
 
 /** What `system-proxy on` changed; stored before the first change, so that it can be restored after a crash. */
@@ -57,7 +64,8 @@ function isState(value: unknown): value is ProxyState {
   return desktopNames.some((name) => name === desktop) && isText(id) && isText(url) &&
     settings.every((one: unknown) =>
       isRecord(one) && isText(one["key"]) && isText(one["set"]) &&
-      (one["before"] === null || isText(one["before"]))
+      (one["before"] === null || isText(one["before"])) &&
+      (one["replaced"] === undefined || isText(one["replaced"]))
     );
 }
 

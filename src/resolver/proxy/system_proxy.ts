@@ -12,6 +12,7 @@ import {
 } from "./desktops.ts";
 import {
   type ChangedSetting,
+  isOurs,
   type ProxyState,
   proxyStatePath,
   readProxyState,
@@ -87,8 +88,10 @@ export async function setSystemProxy(
   const former = new Map(state?.settings.map((setting) => [setting.key, setting]));
   const settings = [...wanted(url, now)].map(([key, set = ""]): ChangedSetting => {
     const earlier = former.get(key);
-    const isOurs = earlier !== undefined && now.get(key) === earlier.set;
-    return { key, before: isOurs ? earlier.before : now.get(key) ?? null, set };
+    const value = now.get(key);
+    return earlier && isOurs(earlier, value)
+      ? { key, before: earlier.before, set, replaced: value }
+      : { key, before: value ?? null, set };
   });
   await storeProxyState(world, { desktop: used, id, url, settings });
   const changes = settings.filter(({ key, set }) => now.get(key) !== set);
@@ -111,12 +114,13 @@ export async function restoreSystemProxy(
   const restored = new Map<string, string | undefined>();
   const left: string[] = [];
   // In reverse: the setting that selects the PAC file was written last.
-  for (const { key, before, set } of state.settings.toReversed()) {
+  for (const setting of state.settings.toReversed()) {
+    const { key, before } = setting;
+    const value = now.get(key);
     // A network service may be gone.
-    if (!now.has(key) || set === before) continue;
-    const value = now.get(key) ?? null;
-    if (value === set) restored.set(key, before ?? undefined);
-    else if (value !== before) left.push(key);
+    if (!now.has(key) || (value ?? null) === before) continue;
+    if (isOurs(setting, value)) restored.set(key, before ?? undefined);
+    else left.push(key);
   }
   await writeAll(restored, parts, run);
   await world.files.remove(proxyStatePath(world));

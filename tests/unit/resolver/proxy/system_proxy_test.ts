@@ -131,20 +131,32 @@ for (const { name, platform, session, before } of places) {
       assert.equal(await readProxyState(world), undefined);
     });
 
-    Deno.test(`setSystemProxy() on ${name} with ${settings} can be undone after a failure of any command`, async () => {
-      const whole = start();
-      await whole.set();
-      for (let fails = 1; fails <= whole.ran.length; fails++) {
-        const fake = start();
-        fake.fails = fails;
-        const failed = await fake.set().then(() => false, () => true);
-        fake.fails = undefined;
-        // Only the message to running programs may fail.
-        assert.equal(failed, !whole.ran[fails - 1]?.startsWith("dbus-send"), whole.ran[fails - 1]);
-        await restoreSystemProxy(fake.world, { signal });
-        restored(fake);
-      }
-    });
+    for (const first of [undefined, other]) {
+      const after = first === undefined ? "" : ", also after another address";
+      Deno.test(`setSystemProxy() on ${name} with ${settings} can be undone after a failure of any command${after}`, async () => {
+        const begun = async () => {
+          const fake = start();
+          if (first !== undefined) await fake.set(first);
+          fake.ran.length = 0;
+          return fake;
+        };
+        const whole = await begun();
+        await whole.set();
+        for (let fails = 1; fails <= whole.ran.length; fails++) {
+          for (const isRepeated of [false, true]) {
+            const fake = await begun();
+            fake.fails = fails;
+            const failed = await fake.set().then(() => false, () => true);
+            fake.fails = undefined;
+            // Only the message to running programs may fail.
+            assert.equal(failed, !whole.ran[fails - 1]?.startsWith("dbus-send"), whole.ran[fails - 1]);
+            if (isRepeated) await fake.set();
+            await restoreSystemProxy(fake.world, { signal });
+            restored(fake);
+          }
+        }
+      });
+    }
   }
 }
 
