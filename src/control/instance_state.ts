@@ -227,7 +227,7 @@ export interface ForwardRequest {
 }
 
 /**
- * An update about the forwards of a command: first the bound addresses or a failure, then a sign of life each
+ * An update about the forwards of a command: first the bound addresses or a failure, then a heartbeat each
  * second, and the end when the instance stops.
  */
 export type ForwardUpdate =

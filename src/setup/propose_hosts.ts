@@ -260,7 +260,8 @@ function routesThrough(jump: Jump, { hosts, jumps, name: via }: Through): Propos
     add({
       to: [domain],
       isGuess: true,
-      reason: `Only a guess, from HostName ${jump.host?.hostName}. If its domain is behind it, remove the #`,
+      reason:
+        `Only a guess, from HostName ${jump.host?.hostName}. If this domain is behind the host, remove the #`,
     });
   }
   return routes;
@@ -312,7 +313,7 @@ function withoutRepeats(routes: readonly ProposedRoute[], notes: string[]): Prop
       const owner = owners.get(text);
       if (owner === undefined) owners.set(text, route.via);
       else if (owner !== route.via) {
-        notes.push(`${text}: both ${owner} and ${route.via} lead there; postern uses ${owner}`);
+        notes.push(`${text}: both ${owner} and ${route.via} reach it; postern uses ${owner}`);
       }
       return owner === undefined;
     });

@@ -15,9 +15,13 @@ export async function connectToSocket(
 ): Promise<Conn> {
   for (const directory of [places.runtime, places.formerRuntime]) {
     if (directory === undefined || !path.startsWith(`${directory}/`)) continue;
-    throw new PosternError("not_allowed", `Cannot connect to "${path}": the control sockets are there`, {
-      hint: "forward to a socket in another directory",
-    });
+    throw new PosternError(
+      "not_allowed",
+      `Cannot connect to "${path}": postern's control sockets are in that directory`,
+      {
+        hint: "forward to a socket in another directory",
+      },
+    );
   }
   if (!await files.owned(path, "socket")) {
     throw new PosternError("refused", `Cannot connect to "${path}": there is no such socket`, {

@@ -218,7 +218,7 @@ export class ListenerSet implements AsyncDisposable {
       this.#live.delete(listening);
       listening.close();
     }
-    ended.abort(new PosternError("cancelled", "The command that asked for the forward has ended"));
+    ended.abort(new PosternError("cancelled", "The command that requested the forward has ended"));
     for (const { endpoint } of bound) if ("path" in endpoint) await this.#removeSocket(endpoint.path);
   }
 

@@ -22,7 +22,7 @@ export async function demandNoHop(
     if (!own) continue;
     throw new PosternError(
       "not_allowed",
-      `Cannot reach ${formatTarget(target)}: the ProxyCommand of ssh host "${own.host}" asks for it, ` +
+      `Cannot reach ${formatTarget(target)}: the ProxyCommand of ssh host "${own.host}" requests it, ` +
         `and transport "${name}" connects through that host, which would be a loop`,
       {
         detail: "loop",

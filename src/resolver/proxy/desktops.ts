@@ -194,7 +194,7 @@ function isPlain(text: string): boolean {
 }
 
 function unreadable(program: string, output: string): PosternError {
-  return new PosternError("protocol", `Cannot read the answer of ${program}`, {
+  return new PosternError("protocol", `Cannot read the output of ${program}`, {
     reason: `unexpected text "${plainText(output.trim(), { limit: 80 })}"`,
   });
 }

@@ -3,7 +3,7 @@ import { PosternError } from "../../words/mod.ts";
 import type { World } from "../../world/mod.ts";
 import { type DesktopName, desktopNames } from "./desktops.ts";
 
-/** A changed setting: its former value and postern's value; null for the default. */
+/** A changed setting: its previous value and postern's value; null for the default. */
 export interface ChangedSetting {
   readonly key: string;
   readonly before: string | null;
@@ -53,7 +53,7 @@ export async function storeProxyState(
   );
 }
 
-/** The file with the former settings. */
+/** The file with the previous settings. */
 export function proxyStatePath({ places }: Pick<World, "places">): string {
   return `${places.state}/system-proxy.json`;
 }

@@ -34,7 +34,7 @@ export interface SystemProxy {
 /** The result of `off`. */
 export interface RestoredProxy {
   readonly title: string;
-  /** The settings with their former value again. */
+  /** The settings with their previous value again. */
   readonly restored: readonly string[];
   /** The settings that another program changed meanwhile; postern leaves them. */
   readonly left: readonly string[];
@@ -69,7 +69,7 @@ export async function systemProxy(
 }
 
 /**
- * Makes the system use a PAC file. Stores the former settings first, so that they can be restored even after a crash.
+ * Makes the system use a PAC file. Stores the previous settings first, so that they can be restored even after a crash.
  * A repeated call keeps those of the first one, unless another program has changed the settings meanwhile.
  */
 export async function setSystemProxy(
@@ -99,7 +99,7 @@ export async function setSystemProxy(
   return { title, isChanged: changes.length > 0 };
 }
 
-/** Restores the former settings, except those that another program changed; undefined if postern changed none. */
+/** Restores the previous settings, except those that another program changed; undefined if postern changed none. */
 export async function restoreSystemProxy(
   world: Settled,
   options: RunOptions,
@@ -127,7 +127,7 @@ export async function restoreSystemProxy(
   return { title: parts.title, restored: [...restored.keys()], left };
 }
 
-/** Restores the former settings if nothing answers at the address of the PAC file. */
+/** Restores the previous settings if nothing answers at the address of the PAC file. */
 export async function restoreDeadProxy(
   world: Settled & Pick<World, "network">,
   options: RunOptions,
@@ -144,7 +144,7 @@ export function pacTarget({ url }: Pick<ProxyState, "url">): Target {
     "config",
     `Cannot read the address of the PAC file: "${plainText(url)}" is not a URL`,
     {
-      hint: "restore the former settings: postern system-proxy off",
+      hint: "restore the previous settings: postern system-proxy off",
     },
   );
 }
@@ -204,7 +204,7 @@ function runner({ process, clock }: Pick<World, "process" | "clock">, { signal }
     throw new PosternError("config", `Cannot run "${text}"`, {
       reason: plainText(said, { limit: 200 }) || `${program} ended with ${code}`,
       exit: 1,
-      hint: "run the command in a terminal of the desktop session, or name the desktop with --desktop",
+      hint: "run the command in a terminal of the desktop session, or select the desktop with --desktop",
     });
   };
 }
@@ -230,10 +230,10 @@ function otherDesktop(world: Settled, { desktop: name }: ProxyState): PosternErr
   const { title } = desktopFor(world, name);
   return new PosternError(
     "config",
-    `Cannot set the system proxy: postern still holds the settings of ${title}`,
+    `Cannot set the system proxy: postern has set it in ${title}`,
     {
       exit: 1,
-      hint: "restore them first: postern system-proxy off",
+      hint: "restore that setting first: postern system-proxy off",
     },
   );
 }

@@ -160,7 +160,7 @@ for (const { name, platform, session, before } of places) {
   }
 }
 
-Deno.test("the former settings are stored for the user alone before the first change", async () => {
+Deno.test("the previous settings are stored for the user alone before the first change", async () => {
   const fake = new FakeDesktop("linux");
   fake.isDeaf = true;
   await assert.rejects(fake.set(), {
@@ -181,7 +181,7 @@ Deno.test("restoreSystemProxy() leaves a setting that another program changed, a
   assert.deepEqual([...fake.values], [["mode", "'manual'"]]);
 });
 
-Deno.test("setSystemProxy() takes what another program set meanwhile as the former settings", async () => {
+Deno.test("setSystemProxy() takes what another program set meanwhile as the previous settings", async () => {
   const fake = new FakeDesktop("linux");
   await fake.set();
   fake.values.set("mode", "'manual'");
@@ -207,7 +207,7 @@ Deno.test("setSystemProxy() does not mix the settings of two desktops", async ()
   const fake = new FakeDesktop("linux");
   await fake.set();
   await assert.rejects(setSystemProxy(fake.world, { name: "kde", id: "default", url }, { signal }), {
-    message: "Cannot set the system proxy: postern still holds the settings of GNOME",
+    message: "Cannot set the system proxy: postern has set it in GNOME",
   });
 });
 
