@@ -1,3 +1,4 @@
+import { blanksBefore, isBlank, trimmed } from "./blanks.ts";
 import { Fields } from "./fields.ts";
 import { Http1Problem } from "./http1_problem.ts";
 
@@ -80,7 +81,6 @@ export function parseFields(lines: string, start: number, status: number, most: 
     const end = lines.indexOf("\r\n", at);
     const last = entries.at(-1);
     if (status === 502 && last && isBlank(lines.charCodeAt(at))) {
-      // Not trim(): it removes the byte a0, which ends some UTF-8 characters.
       const more = fieldText(last[0], trimmed(lines, at, end), status);
       last[1] += last[1] === "" || more === "" ? more : ` ${more}`;
       at = end + 2;
@@ -136,23 +136,6 @@ const userToEnd = /((?:^|\s)(?:[A-Za-z][A-Za-z0-9+.-]*:\/\/)?)\S*$/;
 function fieldText(name: string, value: string, status: number): string {
   if (fieldValue.test(value)) return value;
   throw new Http1Problem(status, `Cannot read the field ${name}: a control character in its value`);
-}
-
-function trimmed(text: string, start: number, end: number): string {
-  let from = start;
-  while (from < end && isBlank(text.charCodeAt(from))) from++;
-  return text.slice(from, blanksBefore(text, from, end));
-}
-
-/** The start of the whitespace before `end`, not before `start`. */
-function blanksBefore(text: string, start: number, end: number): number {
-  let at = end;
-  while (at > start && isBlank(text.charCodeAt(at - 1))) at--;
-  return at;
-}
-
-function isBlank(code: number): boolean {
-  return code === 32 || code === 9;
 }
 
 function badName(name: string, status: number): Http1Problem {
