@@ -95,7 +95,7 @@ export interface ListenerState {
   readonly target?: string;
   /** The name of a forward, if it has one. */
   readonly name?: string;
-  /** Present if the forward ends with the command that asked for it. */
+  /** Present if the forward ends with the command that requested it. */
   readonly ofCommand?: true;
 }
 

@@ -34,9 +34,9 @@ export interface SystemProxy {
 /** The result of `off`. */
 export interface RestoredProxy {
   readonly title: string;
-  /** The settings with their previous value again. */
+  /** The settings that have their previous value again. */
   readonly restored: readonly string[];
-  /** The settings that another program changed meanwhile; postern leaves them. */
+  /** The settings that another program has changed since; postern keeps them. */
   readonly left: readonly string[];
 }
 
@@ -180,11 +180,10 @@ async function writeAll(changes: DesktopSettings, parts: Desktop, run: RunProgra
       hint: "run the command in a terminal of the desktop session",
     });
   }
-  // Programs that do not hear it read the settings when they start.
   if (announce) await run(announce).catch((error) => demandAbsent(error));
 }
 
-/** Ignores a missing or failed messenger, but not an interruption. */
+/** Ignores a failed announcement, but not an interruption. */
 function demandAbsent(error: unknown): void {
   if (!(error instanceof PosternError) || error.code === "cancelled") throw error;
 }
