@@ -50,9 +50,13 @@ async function turnOn(
   const { listeners } = await (await connectInstance(world, id, { signal })).status({ signal });
   const url = pacAddress(listeners);
   if (url === undefined) {
-    throw new PosternError("config", `Cannot set the system proxy: instance "${id}" serves no PAC file`, {
-      hint: "add a port to listen.mixed or listen.http",
-    });
+    throw new PosternError(
+      "config",
+      `Cannot set the system proxy: instance "${id}" serves no PAC file on loopback`,
+      {
+        hint: "add a loopback address to listen.mixed or listen.http",
+      },
+    );
   }
   const { title, isChanged } = await setSystemProxy(world, { name, id, url }, { signal });
   await world.terminal.err(

@@ -149,19 +149,21 @@ export function pacTarget({ url }: Pick<ProxyState, "url">): Target {
   );
 }
 
-/** The PAC file's address on the best of these listeners: on loopback, without a password. */
+/**
+ * The PAC file's address on the best of these listeners, one without a password. Only on loopback: off loopback the
+ * `Host` check rejects browsers, which would then connect directly.
+ */
 export function pacAddress(
   listeners: readonly { readonly kind: string; readonly address: string; readonly auth: boolean }[],
 ): string | undefined {
-  const found = listeners.filter(({ kind, address }) =>
-    (kind === "mixed" || kind === "http") && /:\d+$/.test(address)
-  )
-    .map(({ address, auth }) => {
-      const local = address.replace(/^0\.0\.0\.0(?=:)/, "127.0.0.1").replace(/^\[::\](?=:)/, "[::1]");
-      const isLocal = /^(127\.|\[::1\]|localhost:)/.test(local);
-      return { url: `http://${local}/proxy.pac`, cost: (auth ? 1 : 0) + (isLocal ? 0 : 2) };
-    });
-  return found.sort((one, other) => one.cost - other.cost)[0]?.url;
+  const found = listeners.filter(({ kind }) => kind === "mixed" || kind === "http")
+    .map(({ address, auth }) => ({
+      address: address.replace(/^0\.0\.0\.0(?=:)/, "127.0.0.1").replace(/^\[::\](?=:)/, "[::1]"),
+      auth,
+    }))
+    .filter(({ address }) => /^(127\.[\d.]+|\[::1\]|localhost):[1-9]\d*$/.test(address));
+  const best = found.find(({ auth }) => !auth) ?? found[0];
+  return best && `http://${best.address}/proxy.pac`;
 }
 
 /** Writes settings and reads them again: some programs report success without a session to write to. */

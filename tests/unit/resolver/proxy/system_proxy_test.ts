@@ -246,18 +246,19 @@ Deno.test("readProxyState() refuses a damaged file and another version", async (
   }
 });
 
-Deno.test("pacAddress() prefers loopback without a password", () => {
+Deno.test("pacAddress() takes only loopback, and prefers it without a password", () => {
   const listener = (kind: string, address: string, auth = false) => ({ kind, address, auth });
   assert.equal(
     pacAddress([
       listener("socks", "127.0.0.1:1"),
       listener("unix", "/run/x"),
       listener("dns", "127.0.0.1:53"),
+      listener("mixed", "192.0.2.1:2"),
+      listener("http", "127.0.0.1:0"),
     ]),
     undefined,
   );
   const all = [
-    listener("mixed", "192.0.2.1:1", true),
     listener("http", "192.0.2.1:2"),
     listener("mixed", "127.0.0.1:3", true),
     listener("http", "[::]:4"),
@@ -266,8 +267,6 @@ Deno.test("pacAddress() prefers loopback without a password", () => {
     const expected of [
       "http://[::1]:4/proxy.pac",
       "http://127.0.0.1:3/proxy.pac",
-      "http://192.0.2.1:2/proxy.pac",
-      "http://192.0.2.1:1/proxy.pac",
     ]
   ) {
     assert.equal(pacAddress(all), expected);
