@@ -3,8 +3,8 @@ import { errorInfo } from "./error_info.ts";
 /** The trailer of a stream whose target failed: an `ErrorInfo` as JSON. A stream without it ended normally. */
 export const endTrailer = "postern-end";
 
-/** A sentence must fit into a trailer together with its hint. */
-const longest = 2000;
+/** A sentence must fit into 16 KiB of trailers together with its hint, also if each character is escaped. */
+const longest = 1000;
 
 /** Formats an error for the trailer, in ASCII. */
 export function endTrailerText(error: unknown): string {

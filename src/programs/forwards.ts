@@ -8,7 +8,7 @@ import { PrivateInstance } from "./private_instance.ts";
 
 export interface ForwardsOptions {
   readonly asked: { readonly forwards: readonly WrittenForward[]; readonly allowOpen: boolean };
-  /** A configuration that the user named; the command then forwards by itself. */
+  /** A configuration that the user named, without an instance; the command then forwards by itself. */
   readonly config?: string | undefined;
   /** The instance that the user named; it must be running. */
   readonly id?: string | undefined;
@@ -29,7 +29,7 @@ export async function keepForwards(world: World, options: ForwardsOptions): Prom
   const { asked, config, id, signal, alone } = options;
   // A mistake in the words is the same error with and without an instance.
   checkedForwards(asked);
-  if (config !== undefined && id === undefined) {
+  if (config !== undefined) {
     await alone(`"${config}" applies only to this command`);
     return await forwardAlone(world, options);
   }

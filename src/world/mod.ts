@@ -15,6 +15,7 @@ export { absoluteFrom, directoryOf, fileNameOf } from "./path.ts";
 export { readSettled } from "./read_settled.ts";
 export { boundAs, checkSocketPath } from "./socket_path.ts";
 export { type Store, type StoreChange, type StoreKey, storeLimits, type Stores } from "./store.ts";
+export { hopsVariable, waitingHops } from "./waiting_hops.ts";
 export type {
   AppendFile,
   AttachedOptions,

@@ -213,10 +213,12 @@ Deno.test("postern forward forwards by itself without an instance, by the rules 
       `127.0.0.1:0:${echo.address}`,
       "127.0.0.1:0:no.example:1",
       "./f.sock:" + echo.address,
+      "127.0.0.1:0:~/db.sock",
     ],
   ]);
   const [works = "", rejected = "", socket] = await command.ready;
   assert.match(command.stderr, /^postern: instance "default" is not running: forwarding by itself\n/);
+  await command.says(new RegExp(` to unix:${home.directory}/db\\.sock\n`));
   assert.equal(socket, `unix:${home.directory}/./f.sock`.replace("/./", "/"));
   assert.equal(await answered(works), "hello");
   assert.equal(await answeredAt(`${home.directory}/f.sock`), "hello");
@@ -237,11 +239,18 @@ Deno.test("postern forward refuses what it cannot forward", async () => {
     { words: ["pod/web", "80:80"], says: /routes names of Services.*\n.*svc\/NAME/ },
     { words: ["0.0.0.0:0:db.example:1"], says: /must not be open to the network.*--allow-open/ },
     { words: ["--id", "none", "1:db.example:1"], says: /Cannot query instance "none": it is not running/ },
+    {
+      words: ["--id", "none", "--config", "x.yaml", "1:db.example:1"],
+      says: /Cannot use --id with --config/,
+    },
   ];
+  const readyFile = `${home.directory}/ready.txt`;
+  await Deno.writeTextFile(readyFile, "of another command\n");
   for (const { words, says } of cases) {
-    const { code, stderr, stdout } = await home.run(["forward", ...words]);
+    const { code, stderr, stdout } = await home.run(["forward", "--ready-file", readyFile, ...words]);
     assert.notEqual(code, 0);
     assert.equal(stdout, "");
     assert.match(stderr, says);
+    assert.equal(await Deno.readTextFile(readyFile), "of another command\n");
   }
 });

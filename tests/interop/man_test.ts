@@ -10,7 +10,7 @@ peerTest(
       const { said, text } = await set(groff, page);
       assert.equal(said, "", name);
       assert.match(text, new RegExp(`^${name.toUpperCase()}\\(1\\)`), name);
-      assert.match(text, /^ {7}postern\(1\)$|^ {7}postern-proxy\(1\)/m, name);
+      assert.match(text, /^ {7}postern\(1\)$|^ {7}postern-setup\(1\)/m, name);
     }
   },
 );

@@ -230,7 +230,10 @@ async function portsOf(sh: string, pid: string): Promise<number> {
 }
 
 /** The dependencies of the engine. */
-const grants = ["--allow-net", "--allow-read", "--allow-write", "--allow-sys=uid", "--allow-run=ssh,/bin/sh"];
+const grants = [
+  ...["--allow-net", "--allow-read", "--allow-write", "--allow-env=POSTERN_HOPS", "--allow-sys=uid"],
+  "--allow-run=ssh,/bin/sh",
+];
 const onLinux = { platforms: ["linux"] } as const;
 
 peerTest("Openssh opens no port, and leaves no process and no file", opensshPeers, async (paths) => {

@@ -69,6 +69,12 @@ peerTest(
     await use("with");
     // The three connections share one session of the instance.
     await near.untilSignIns(4);
+    // ssh waits for the end of the output of its ProxyCommand, and keeps the input open.
+    const killed = await runPeer(paths.ssh, [...options, "-p", String(far.port), there, "kill -9 $PPID"], {
+      env,
+    });
+    assert.deepEqual([killed.code, killed.stdout], [255, ""], killed.stderr);
+    assert.match(killed.stderr, /closed by remote host|Broken pipe/);
     assert.match(instance.stderr, /conn\.done .*protocol=nc .*outcome=done/);
   },
 );
@@ -152,7 +158,7 @@ for (const { engine, hasInstance } of loops) {
       await using _instance = hasInstance ? await home.instance() : undefined;
       const { code, stderr } = await home.run(["nc", "127.0.0.1", String(near.port)]);
       assert.equal(code, 6, stderr);
-      assert.match(stderr, /the ProxyCommand of ssh host "near" asks for it.*would be a loop/);
+      assert.match(stderr, /the ProxyCommand of ssh host "near" requests it.*would be a loop/);
     },
   );
 }

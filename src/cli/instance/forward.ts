@@ -3,10 +3,12 @@ import { multiple, optional } from "@optique/core/modifiers";
 import { argument, option } from "@optique/core/primitives";
 import { string } from "@optique/core/valueparser";
 import { PosternError } from "../../words/mod.ts";
+import { absoluteFrom } from "../../world/mod.ts";
 import { defineCommand } from "../line/command.ts";
 import { instanceOption, pathValue, words } from "../line/options.ts";
 import { SignalGuard } from "../line/wrapping.ts";
 import { printable } from "../output/printable.ts";
+import { demandOneSource } from "./nc_target.ts";
 
 export default defineCommand({
   name: "forward",
@@ -47,8 +49,10 @@ export default defineCommand({
     const { keepForwards } = await import("../../programs/mod.ts");
     const { parseForwards } = await import("../../listeners/mod.ts");
     const { globals, version, log } = context;
-    const { terminal, process, files } = world;
-    const absolute = (path: string) => path.startsWith("/") ? path : `${process.directory}/${path}`;
+    const { terminal, process, files, places } = world;
+    demandOneSource({ id, config: globals.config });
+    const absolute = (path: string) =>
+      /^~(?:\/|$)/.test(path) ? places.home + path.slice(1) : absoluteFrom(process.directory, path);
     const named = parseForwards([...options.flatMap((text) => text.trim().split(/\s+/)), ...forwards], {
       namespace,
       absolute,
@@ -60,6 +64,7 @@ export default defineCommand({
     }
     using guard = new SignalGuard(world);
     const file = readyFile === undefined ? undefined : absolute(readyFile);
+    let hasWritten = false;
     try {
       await keepForwards(world, {
         asked: { forwards: named, allowOpen },
@@ -71,10 +76,8 @@ export default defineCommand({
         alone: (reason) => terminal.err(`postern: ${printable(reason)}: forwarding by itself\n`),
         async bound(forwards, instance) {
           if (file !== undefined) {
-            await files.replace(
-              file,
-              forwards.map(({ address }) => `${address}\n`).join(""),
-            );
+            await files.replace(file, forwards.map(({ address }) => `${address}\n`).join(""));
+            hasWritten = true;
           }
           await terminal.out(`ready ${forwards.map(({ address }) => printable(address)).join(" ")}\n`);
           const by = instance === undefined ? "" : ` through instance "${printable(instance)}"`;
@@ -88,7 +91,8 @@ export default defineCommand({
         },
       });
     } finally {
-      if (file !== undefined) await files.remove(file);
+      // Otherwise it may be the file of another command.
+      if (file !== undefined && hasWritten) await files.remove(file);
     }
   },
 });

@@ -2,12 +2,13 @@ import { object } from "@optique/core/constructs";
 import { optional } from "@optique/core/modifiers";
 import { argument, option } from "@optique/core/primitives";
 import { string } from "@optique/core/valueparser";
+import { maskedUrl } from "../../config/mod.ts";
 import type { Conn } from "../../core/mod.ts";
 import { isPosternError } from "../../words/mod.ts";
-import type { World } from "../../world/mod.ts";
+import { waitingHops, type World } from "../../world/mod.ts";
 import { defineCommand, type RunContext } from "../line/command.ts";
 import { instanceOption, wholeNumber, words } from "../line/options.ts";
-import { type NcRequest, relayStdio, streamOfInstance, waitingHops, withPatience } from "./nc_stream.ts";
+import { type NcRequest, relayStdio, streamOfInstance, withPatience } from "./nc_stream.ts";
 import { demandOneSource, ncTarget } from "./nc_target.ts";
 
 const mostSeconds = 999_999;
@@ -42,8 +43,10 @@ export default defineCommand({
     id: instanceOption("Use only this running instance (default: default, or the configuration)."),
   }),
   async run({ host, port, wait, quit, isProbe, id }, world, context) {
+    // It may be a pasted URL: the error must not show its password. A host has nothing to mask.
+    const masked = maskedUrl(host);
     const request: NcRequest = {
-      target: ncTarget(port === undefined ? [host] : [host, port]),
+      target: ncTarget(port === undefined ? [masked] : [masked, port]),
       id,
       wait,
       quit: quit === -1 ? undefined : quit,

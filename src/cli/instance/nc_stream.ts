@@ -1,7 +1,7 @@
 import { type Clock, type Conn, relay } from "../../core/mod.ts";
 import { controlClient, controlPlaces } from "../../control/mod.ts";
 import { formatTarget, isPosternError, PosternError, type Target } from "../../words/mod.ts";
-import type { World } from "../../world/mod.ts";
+import { waitingHops, type World } from "../../world/mod.ts";
 
 // `postern nc` runs for each ssh connection. This file and its imports are all that it loads when an instance runs.
 
@@ -16,14 +16,6 @@ export interface NcRequest {
   readonly quit: number | undefined;
   /** Whether to end after connecting. */
   readonly isProbe: boolean;
-}
-
-/** The variable with the ssh hosts whose ProxyCommand runs us, separated by blanks. */
-export const hopsVariable = "POSTERN_HOPS";
-
-/** The ssh hosts whose ProxyCommand runs us. */
-export function waitingHops({ process }: Pick<World, "process">): readonly string[] {
-  return (process.env(hopsVariable) ?? "").split(" ").filter((hop) => hop !== "");
 }
 
 /**
@@ -102,7 +94,7 @@ export async function relayStdio(
     ...(signal && { signal }),
   });
   timer?.[Symbol.dispose]();
-  if (hasQuit || outcome === "done" || outcome === "lingered") return;
+  if (hasQuit || outcome === "done") return;
   // A reader such as `head` closes our output when it has enough.
   if (outcome === "client_gone" && error instanceof PosternError && error.detail === "reset") return;
   // The instance closed the connection, or stopped: no signal interrupted us.

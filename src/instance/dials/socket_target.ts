@@ -13,8 +13,17 @@ export async function connectToSocket(
   path: string,
   { signal }: { signal: AbortSignal },
 ): Promise<Conn> {
+  if (!await files.owned(path, "socket")) {
+    throw new PosternError("refused", `Cannot connect to "${path}": there is no such socket`, {
+      hint: "start the program that listens on it",
+    });
+  }
+  // A link or another spelling may lead to the directory.
+  const real = await files.real(path);
   for (const directory of [places.runtime, places.formerRuntime]) {
-    if (directory === undefined || !path.startsWith(`${directory}/`)) continue;
+    if (directory === undefined) continue;
+    const own = await files.real(directory).catch(() => directory);
+    if (!real.startsWith(`${own}/`)) continue;
     throw new PosternError(
       "not_allowed",
       `Cannot connect to "${path}": postern's control sockets are in that directory`,
@@ -23,10 +32,5 @@ export async function connectToSocket(
       },
     );
   }
-  if (!await files.owned(path, "socket")) {
-    throw new PosternError("refused", `Cannot connect to "${path}": there is no such socket`, {
-      hint: "start the program that listens on it",
-    });
-  }
-  return await network.connect({ path }, { signal });
+  return await network.connect({ path: real }, { signal });
 }

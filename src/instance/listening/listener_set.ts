@@ -22,6 +22,7 @@ import {
 } from "../../listeners/mod.ts";
 import { withHandedOver } from "./handed_over.ts";
 import type { LentForwards } from "./lent_forwards.ts";
+import { LentListeners } from "./lent_listeners.ts";
 import { isWildcard } from "../../plan/mod.ts";
 import { LiveDeps } from "./live_deps.ts";
 import { removeStaleSocket } from "./stale_socket.ts";
@@ -69,15 +70,6 @@ interface Bound extends BoundListener {
   readonly deps: ListenerDeps;
 }
 
-/** The forwards of one command. */
-interface Lent {
-  readonly bound: readonly Bound[];
-  /** Aborts when they no longer listen. */
-  readonly closed: AbortController;
-  /** Aborts to drop their connections. */
-  readonly ended: AbortController;
-}
-
 interface Wanted {
   readonly kind: BoundListener["kind"];
   readonly listener: ListenerSettings | ForwardSettings;
@@ -94,8 +86,6 @@ const serves: Record<ListenerKind, Serve> = {
   http: serveHttp,
 };
 
-/** The maximum number of commands with forwards. */
-const mostLent = 64;
 /** How many free ports to try until one is free in both address families. */
 const mostTries = 10;
 
@@ -108,9 +98,7 @@ export class ListenerSet implements AsyncDisposable {
   readonly #serving: Tasks;
   #bound: readonly Bound[] = [];
   /** The forwards of commands, which reloads keep. */
-  readonly #lent = new Map<number, Lent>();
-  #lastLent = 0;
-  #all: readonly Bound[] = [];
+  readonly #lent = new LentListeners<Bound>((bound) => this.#closeSockets(bound));
   /** The dependencies of each socket's client handlers. */
   readonly #live = new Map<Listening, LiveDeps>();
   /** Keyed by user list, so that a reload keeps the count of wrong passwords. */
@@ -132,8 +120,8 @@ export class ListenerSet implements AsyncDisposable {
     return this.#world.handedOver ?? [];
   }
 
-  get #lentBound(): readonly Bound[] {
-    return [...this.#lent.values()].flatMap(({ bound }) => bound);
+  get #all(): readonly Bound[] {
+    return [...this.#bound, ...this.#lent.bound];
   }
 
   /** All listeners, those of commands last. */
@@ -146,9 +134,7 @@ export class ListenerSet implements AsyncDisposable {
     const endpoints = this.#handedOver.map(({ endpoint }) => endpoint);
     const { wanted, authenticators } = await this.#wanted(withHandedOver(settings, endpoints), limits);
     // No await from here on: an instance that started to close meanwhile must not listen again.
-    if (this.#isClosed) {
-      throw new PosternError("cancelled", "Cannot listen: the instance is stopping", { detail: "closing" });
-    }
+    this.#demandOpen();
     const bound: Bound[] = [];
     try {
       for (const one of wanted) bound.push(...this.#bind(one, bound));
@@ -157,18 +143,12 @@ export class ListenerSet implements AsyncDisposable {
       throw error;
     }
     const closed = this.#bound.filter(({ listening }) => !bound.some((one) => one.listening === listening));
-    for (const { listening, address } of closed) {
-      this.#world.log.info("listener.closed", { address });
-      this.#live.delete(listening);
-      listening.close();
-    }
+    const closing = this.#closeSockets(closed);
     this.#bound = bound;
-    this.#all = [...bound, ...this.#lentBound];
     this.#authenticators = authenticators;
-    for (const { endpoint } of bound) if ("path" in endpoint) this.#socketFiles.add(endpoint.path);
     for (const one of bound) this.#serve(one);
-    for (const { listening } of this.#lentBound) this.#live.get(listening)?.limit(limits);
-    for (const { endpoint } of closed) if ("path" in endpoint) await this.#removeSocket(endpoint.path);
+    for (const { listening } of this.#lent.bound) this.#live.get(listening)?.limit(limits);
+    await closing;
   }
 
   /** Binds the forwards of a command, until their end. On failure binds none. */
@@ -177,14 +157,8 @@ export class ListenerSet implements AsyncDisposable {
       for (const { endpoint } of address.sockets) await this.#makeRoom(endpoint);
     }
     // No await from here on, as in `apply`.
-    if (this.#isClosed) {
-      throw new PosternError("cancelled", "Cannot listen: the instance is stopping", { detail: "closing" });
-    }
-    if (this.#lent.size >= mostLent) {
-      throw new PosternError("refused", `Cannot forward: ${mostLent} commands already use this instance`, {
-        hint: "end one of them, or add the forward to listen.forward",
-      });
-    }
+    this.#demandOpen();
+    this.#lent.demandRoom();
     const bound: Bound[] = [];
     try {
       for (const listener of forwards) {
@@ -196,30 +170,28 @@ export class ListenerSet implements AsyncDisposable {
       for (const { listening } of bound) listening.close();
       throw error;
     }
-    const id = ++this.#lastLent;
-    const [closed, ended] = [new AbortController(), new AbortController()];
-    this.#lent.set(id, { bound, closed, ended });
-    this.#all = [...this.#all, ...bound];
-    for (const { endpoint } of bound) if ("path" in endpoint) this.#socketFiles.add(endpoint.path);
-    for (const one of bound) this.#serve(one, ended.signal);
-    return { id, bound, closed: closed.signal, end: () => this.endLent(id) };
+    const lent = this.#lent.add(bound);
+    for (const one of bound) this.#serve(one, lent.until);
+    return lent;
   }
 
   /** Ends the forwards of a command and drops their connections; those of a closed set drain. */
-  async endLent(id: number): Promise<void> {
-    const lent = this.#lent.get(id);
-    if (!lent) return;
-    const { bound, closed, ended } = lent;
-    this.#lent.delete(id);
-    closed.abort();
-    this.#all = this.#all.filter((one) => !bound.includes(one));
-    for (const { listening, address } of bound) {
+  endLent(id: number): Promise<void> {
+    return this.#lent.end(id);
+  }
+
+  #demandOpen(): void {
+    if (!this.#isClosed) return;
+    throw new PosternError("cancelled", "Cannot listen: the instance is stopping", { detail: "closing" });
+  }
+
+  async #closeSockets(closed: readonly Bound[]): Promise<void> {
+    for (const { listening, address } of closed) {
       this.#world.log.info("listener.closed", { address });
       this.#live.delete(listening);
       listening.close();
     }
-    ended.abort(new PosternError("cancelled", "The command that requested the forward has ended"));
-    for (const { endpoint } of bound) if ("path" in endpoint) await this.#removeSocket(endpoint.path);
+    for (const { endpoint } of closed) if ("path" in endpoint) await this.#removeSocket(endpoint.path);
   }
 
   /** Removes a socket file. A failure is logged; disposal tries again. */
@@ -257,10 +229,8 @@ export class ListenerSet implements AsyncDisposable {
     this.#isClosed = true;
     for (const { listening } of this.#all) listening.close();
     for (const listening of this.#handedOver) listening.close();
-    this.#bound = this.#all = [];
-    const lent = [...this.#lent.values()];
-    this.#lent.clear();
-    for (const { closed } of lent) closed.abort();
+    this.#bound = [];
+    this.#lent.release();
     this.#live.clear();
   }
 
@@ -371,7 +341,8 @@ export class ListenerSet implements AsyncDisposable {
   }
 
   #serve(bound: Bound, until?: AbortSignal): void {
-    const { kind, listening, address, deps, forward } = bound;
+    const { kind, listening, endpoint, address, deps, forward } = bound;
+    if ("path" in endpoint) this.#socketFiles.add(endpoint.path);
     const now = { deps, serve: serveOf(bound) };
     const known = this.#live.get(listening);
     if (known) return void (known.now = now);

@@ -11,9 +11,15 @@ export interface Stdio {
   readonly output: { write(bytes: Uint8Array): Promise<number> };
   /** Ends the output after its last byte. */
   readonly endOutput: () => Promise<void>;
-  /** How long the input may be silent after the end of the output, in ms; undefined means without limit. */
+  /**
+   * How long the input may be silent after the end of the output, in ms; undefined means without limit. The limit is
+   * longer once input has arrived: the target seems to read an upload.
+   */
   readonly lingers: () => Promise<number | undefined>;
 }
+
+/** How long an upload after the end of the output may pause, in ms. */
+const longestPause = 30_000;
 
 /**
  * Standard input and output as a connection. Deno keeps a descriptor of the standard output until the process ends,
@@ -117,7 +123,10 @@ export class StdioConn extends StreamedConn implements Conn {
     try {
       const count = await this.#stdio.input.read(this.#buffer);
       if (count === null) this.#endInput();
-      else this.#held = this.#buffer.subarray(0, count);
+      else {
+        this.#held = this.#buffer.subarray(0, count);
+        if (this.#linger !== undefined) this.#linger = longestPause;
+      }
     } catch (error) {
       this.#failure ??= fileError(error, "read standard input");
     } finally {

@@ -1,5 +1,11 @@
 import { type Clock, type Conn, type DialOptions, StreamedConn, whenAborted } from "../../core/mod.ts";
-import type { EndedProgram, PipedProgram, Process } from "../../world/mod.ts";
+import {
+  type EndedProgram,
+  hopsVariable,
+  type PipedProgram,
+  type Process,
+  waitingHops,
+} from "../../world/mod.ts";
 import { PosternError } from "../../words/mod.ts";
 import { causeLines, foreignText } from "../sign_in/foreign_text.ts";
 
@@ -13,12 +19,9 @@ export interface ProxyCommandOptions extends Pick<DialOptions, "signal"> {
   readonly alias: string;
 }
 
-/** The variable that tells `postern nc` which ssh hosts wait for it, separated by blanks. */
-const hopsVariable = "POSTERN_HOPS";
-
 /** The environment of a program that connects to an ssh host: a `postern nc` in it must not use that host. */
 export function hopEnvironment(alias: string, env: Process["env"]): Record<string, string> {
-  return { [hopsVariable]: [...(env(hopsVariable) ?? "").split(" "), alias].filter(Boolean).join(" ") };
+  return { [hopsVariable]: [...waitingHops({ process: { env } }), alias].join(" ") };
 }
 
 /**

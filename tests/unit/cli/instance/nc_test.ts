@@ -4,8 +4,9 @@ import type { Conn } from "../../../../src/core/mod.ts";
 import { readCommandLine } from "../../../../src/permissions/mod.ts";
 import { connectInstance } from "../../../../src/instances/mod.ts";
 import { ncTarget } from "../../../../src/cli/instance/nc_target.ts";
+import { relayStdio } from "../../../../src/cli/instance/nc_stream.ts";
 import { settle } from "../../../support/fake_clock.ts";
-import { readAll } from "../../../support/memory_conn.ts";
+import { memoryPair, readAll } from "../../../support/memory_conn.ts";
 import { startInstance, take } from "../../../support/memory_instance.ts";
 import { MemoryWorld } from "../../../support/memory_world.ts";
 
@@ -100,6 +101,22 @@ Deno.test("postern nc reports a target that fails later", async () => {
   await instance.ended;
 });
 
+Deno.test("postern nc reports a target that it cuts off on a path without half-close", async () => {
+  const { world } = worldWith();
+  const [conn, far] = memoryPair();
+  const held = Object.assign(conn, { carriesHalfClose: false });
+  const request = { quit: undefined, isProbe: false };
+  const ended = assert.rejects(
+    relayStdio(world, held, { request, halfCloseLinger: 30_000 }),
+    { code: "timeout", message: "The client closed its side, and the target kept sending" },
+  );
+  await world.stdio[1].closeWrite();
+  await far.write(bytes("half of the an"));
+  assert.equal(text(await take(world.stdio[1], 14)), "half of the an");
+  await world.clock.advance(30_000);
+  await ended;
+});
+
 Deno.test("postern nc -z ends after connecting", async () => {
   const { world } = worldWith();
   const accepted = accepting(world);
@@ -170,6 +187,14 @@ Deno.test("postern nc refuses a path through a host whose ProxyCommand runs it",
   assert.equal(await nc(world, "nc", "192.0.2.1:80"), 1);
   assert.match(said(), /the ProxyCommand of ssh host "jump1" requests it, and transport "corp"/);
 });
+
+for (const words of [["https://me:secret@h:22"], ["socks5://me:secret@h", "22"], ["me:secret@h:22"]]) {
+  Deno.test(`postern nc ${words.join(" ")} does not show the password`, async () => {
+    const { world, said } = worldWith();
+    assert.equal(await nc(world, "nc", ...words), 2);
+    assert.match(said(), /Cannot read "\S*me:\*\*\*@h/);
+  });
+}
 
 const targets = [
   { words: ["::1", "22"], host: "::1", port: 22 },

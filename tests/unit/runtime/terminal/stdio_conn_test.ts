@@ -28,14 +28,25 @@ Deno.test("StdioConn ends the input after silence, once the output has ended", a
   await clock.advance(1999);
   await user.write(Uint8Array.of(7));
   assert.equal(await reading, 1);
+  // An upload may pause for longer.
   const next = conn.read(one());
-  await clock.advance(1999);
+  await clock.advance(29_999);
   await user.write(Uint8Array.of(8));
   assert.equal(await next, 1);
   const last = conn.read(one());
-  await clock.advance(2000);
+  await clock.advance(30_000);
   assert.equal(await last, null);
   assert.deepEqual([ends(), clock.waiting], [1, 0]);
+});
+
+Deno.test("StdioConn ends an input that stays silent after the end of the output", async () => {
+  const { clock, conn, user } = stdioWith(2000);
+  await user.write(Uint8Array.of(7));
+  assert.equal(await conn.read(one()), 1);
+  const last = conn.read(one());
+  await conn.closeWrite();
+  await clock.advance(2000);
+  assert.equal(await last, null);
 });
 
 Deno.test("StdioConn keeps reading a silent input for an output that no program waits for", async () => {

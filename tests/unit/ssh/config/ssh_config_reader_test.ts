@@ -572,6 +572,8 @@ const ownCommands = [
   "'/opt/my programs/postern' nc %h %p",
   '"C:\\Programs\\postern.exe" nc %h %p',
   "exec postern nc %h %p",
+  "exec env HOME=/home/me postern --config my.yaml nc %h %p 2>/dev/null",
+  "postern connect [%h]:%p",
   "deno run --no-prompt --allow-net file:///src/postern/main.ts nc %h %p",
 ];
 for (const command of ownCommands) {
@@ -582,7 +584,10 @@ for (const command of ownCommands) {
 }
 
 for (
-  const command of ["nc %h %p", "ssh gate postern nc db 22", "not-postern nc %h %p", "postern nc gate 22"]
+  const command of [
+    ...["nc %h %p", "ssh gate postern nc db 22", "not-postern nc %h %p", "postern nc gate 22"],
+    ...["ssh postern nc %h %p", "ssh gate postern nc %h %p", "deno run relay.ts postern nc %h %p"],
+  ]
 ) {
   Deno.test(`readSshHost() keeps the ProxyCommand ${command}`, async () => {
     const host = await new SshConfigWorld(`ProxyCommand ${command}\nProxyJump gate\n`).read();
