@@ -6,6 +6,7 @@ import {
   parseIp,
   PosternError,
   type Target,
+  unmapped,
 } from "../words/mod.ts";
 import type { Datagram, Datagrams, Network } from "../world/mod.ts";
 import { directAddresses } from "./direct_dialer.ts";
@@ -97,6 +98,7 @@ export class DirectDatagrams implements DatagramPath {
   }
 
   #socketFor(host: string): Promise<Datagrams> {
+    if (this.#isClosed) return Promise.reject(new PosternError("cancelled", "The client has left"));
     const from = host.includes(":") ? "::" : "0.0.0.0";
     const known = this.#sockets.get(from);
     if (known) return known;
@@ -128,9 +130,10 @@ interface Place extends Target {
 }
 
 /** Whether an address means one host. */
-function isOfHost(address: string): boolean {
-  const bytes = parseIp(address);
-  if (!bytes || isUnspecified(bytes)) return false;
+export function isOfHost(address: string): boolean {
+  const parsed = parseIp(address);
+  if (!parsed || isUnspecified(parsed)) return false;
+  const bytes = unmapped(parsed);
   const [first = 0] = bytes;
   if (bytes.length === 16) return first !== 0xff;
   return (first < 224 || first > 239) && !bytes.every((byte) => byte === 255);

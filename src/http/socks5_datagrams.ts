@@ -3,7 +3,6 @@ import {
   formatIp,
   formatTarget,
   isLoopback,
-  isPosternError,
   isUnspecified,
   parseIp,
   parseTarget,
@@ -11,14 +10,12 @@ import {
   type Target,
   unmapped,
 } from "../words/mod.ts";
-import { decodeSocks5Datagram, encodeSocks5Datagram } from "../wire/mod.ts";
+import { encodeSocks5Datagram, readSocks5Datagram } from "../wire/mod.ts";
 import type { Datagram, Datagrams, Network } from "../world/mod.ts";
+import { isOfHost } from "./direct_datagrams.ts";
 
 type FlowOptions = Parameters<DatagramPath["open"]>[1];
 type Received = FlowOptions["received"];
-
-/** The largest datagram over IPv4, in bytes. */
-const longest = 65_507;
 
 /**
  * The relay address of a proxy's reply to UDP ASSOCIATE. Many proxies send a wildcard address, which means
@@ -27,13 +24,14 @@ const longest = 65_507;
 export function relayOf(bound: Target, proxy: Pick<Conn, "peer">, label: string): Target {
   const own = parseIp(parseTarget(proxy.peer).host);
   const told = parseIp(bound.host);
+  const isOwn = told && isUnspecified(told);
   const isHere = told && own && isLoopback(told) && !isLoopback(own);
-  if (!own || !told || isHere || bound.port === 0) {
+  if (!own || !told || isHere || !(isOwn || isOfHost(bound.host)) || bound.port === 0) {
     throw new PosternError("protocol", `Cannot relay UDP through ${label}`, {
       reason: `its relay address ${formatTarget(bound)} is unusable`,
     });
   }
-  return { host: formatIp(unmapped(isUnspecified(told) ? own : told)), port: bound.port };
+  return { host: formatIp(unmapped(isOwn ? own : told)), port: bound.port };
 }
 
 /** Datagrams through a SOCKS5 proxy (RFC 1928, section 7), while the TCP connection to the proxy is open. */
@@ -90,14 +88,7 @@ export class Socks5Datagrams implements DatagramPath {
   }
 
   async #send(target: Target, data: Uint8Array<ArrayBuffer>): Promise<void> {
-    const bytes = encodeSocks5Datagram(target, data);
-    if (bytes.length > longest) {
-      throw new PosternError("not_allowed", "Cannot relay a UDP datagram", {
-        reason: `with the header for the proxy, it has more than ${longest} bytes`,
-        detail: "too_large",
-      });
-    }
-    await this.#socket.send(bytes, this.#relay);
+    await this.#socket.send(encodeSocks5Datagram(target, data), this.#relay);
   }
 
   /** The proxy closes the connection when it ends the relay. */
@@ -120,10 +111,9 @@ export class Socks5Datagrams implements DatagramPath {
       for (let got: Datagram | undefined; (got = await this.#socket.receive());) {
         const { from, bytes } = got;
         if (from.port !== this.#relay.port || from.host !== this.#relay.host) continue;
-        const header = headerOf(bytes);
-        if (!header || header.value.fragment !== 0) continue;
-        const source = header.value.target;
-        await this.#flowOf(source)?.received(bytes.subarray(header.used), source);
+        const read = readSocks5Datagram(bytes);
+        if (read?.fragment !== 0) continue;
+        await this.#flowOf(read.target)?.received(read.data, read.target);
       }
     } catch (error) {
       this.#ended.resolve(error);
@@ -138,14 +128,5 @@ export class Socks5Datagrams implements DatagramPath {
     const flows = [...this.#flows].filter(({ target: { port } }) => port === source.port).reverse();
     return flows.find(({ target: { host } }) => host === source.host) ??
       flows.find(({ target: { host } }) => parseIp(host) === undefined);
-  }
-}
-
-function headerOf(bytes: Uint8Array<ArrayBuffer>): ReturnType<typeof decodeSocks5Datagram> {
-  try {
-    return decodeSocks5Datagram(bytes);
-  } catch (error) {
-    if (isPosternError(error, "protocol")) return undefined;
-    throw error;
   }
 }

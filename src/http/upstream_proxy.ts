@@ -72,7 +72,9 @@ export class UpstreamProxy implements Transport {
     return await orDrop(reached, options.signal, async () => {
       const { bound, conn } = await this.#asked(() => socks5Associate(reached, asking));
       const relay = relayOf(bound, reached, this.#label);
-      return await Socks5Datagrams.start(conn, { network, relay, label: this.#label });
+      const path = await Socks5Datagrams.start(conn, { network, relay, label: this.#label });
+      if (options.signal.aborted) await path[Symbol.asyncDispose]();
+      return path;
     });
   }
 

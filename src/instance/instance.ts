@@ -103,6 +103,7 @@ export class Instance implements AsyncDisposable {
       log,
       id: options.id,
       plan: () => this.plan,
+      look: (target, options) => this.transports.routed(target, options),
       dial: (request, options) => this.#dials.dial(request, options),
       listeners: () => this.#listeners.bound.map(({ endpoint }) => endpoint),
     });

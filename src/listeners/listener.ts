@@ -63,8 +63,8 @@ export interface DatagramRelay extends AsyncDisposable {
   readonly socket: Datagrams;
   /** Sends a datagram to its target, or counts it as refused. */
   send(target: Target, data: Uint8Array<ArrayBuffer>): Promise<void> | void;
-  /** Counts a datagram that was dropped before its target was known. */
-  dropped(why: "client" | "fragment" | "malformed" | "size"): void;
+  /** Counts a datagram without a known target, or a reply that cannot be sent to the client. */
+  dropped(why: "client" | "fragment" | "malformed" | "unsent"): void;
   /** Ends the relay soon after its last datagram, because the instance stops. */
   drain(): void;
   /** Resolves when the relay has been idle for too long. */

@@ -2,7 +2,6 @@ import { type Conn, type DialRequest, type Messages, whenAborted } from "../core
 import {
   describe,
   formatIp,
-  isPosternError,
   parseIp,
   parseTarget,
   PosternError,
@@ -10,13 +9,10 @@ import {
   type Target,
   unmapped,
 } from "../words/mod.ts";
-import { decodeSocks5Datagram, encodeSocks5Datagram, encodeSocks5Reply } from "../wire/mod.ts";
+import { encodeSocks5Datagram, encodeSocks5Reply, readSocks5Datagram } from "../wire/mod.ts";
 import type { Datagram } from "../world/mod.ts";
 import { lastWords } from "./http/last_words.ts";
 import type { DatagramRelay, ListenerDeps, ServeOptions } from "./listener.ts";
-
-/** The largest datagram over IPv4, in bytes. */
-const longest = 65_507;
 
 /**
  * Serves UDP ASSOCIATE (RFC 1928, section 7): relays the client's datagrams while its TCP connection is open.
@@ -101,28 +97,24 @@ class ClientDatagrams {
     if (ipOf(from.host) !== this.#host || (this.#port !== 0 && from.port !== this.#port)) {
       return this.relay.dropped("client");
     }
-    const header = headerOf(bytes);
-    if (!header) return this.relay.dropped("malformed");
+    const read = readSocks5Datagram(bytes);
+    if (!read) return this.relay.dropped("malformed");
     this.#port = from.port;
-    const { value: { fragment, target }, used } = header;
+    const { fragment, target, data } = read;
     if (fragment !== 0) return this.relay.dropped("fragment");
-    return this.relay.send(target, bytes.subarray(used));
+    return this.relay.send(target, data);
   }
 
   async #reply(from: Target, data: Uint8Array<ArrayBuffer>): Promise<void> {
-    const bytes = encodeSocks5Datagram(from, data);
-    if (bytes.length > longest) return this.relay.dropped("size");
-    // Replies exist only for datagrams of the client, so its port is known.
-    await this.relay.socket.send(bytes, { host: this.#host, port: this.#port });
-  }
-}
-
-function headerOf(bytes: Uint8Array<ArrayBuffer>): ReturnType<typeof decodeSocks5Datagram> {
-  try {
-    return decodeSocks5Datagram(bytes);
-  } catch (error) {
-    if (isPosternError(error, "protocol")) return undefined;
-    throw error;
+    try {
+      // Replies exist only for datagrams of the client, so its port is known.
+      const client = { host: this.#host, port: this.#port };
+      await this.relay.socket.send(encodeSocks5Datagram(from, data), client);
+    } catch (error) {
+      if (!(error instanceof PosternError)) throw error;
+      // Too large with the header; macOS sends at most 9,216 bytes. The next reply may be smaller.
+      this.relay.dropped("unsent");
+    }
   }
 }
 

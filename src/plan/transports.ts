@@ -80,7 +80,7 @@ export class Transports implements AsyncDisposable {
     this.tables = new ClusterTables({
       clock,
       log,
-      here: new Surroundings({ ...world, now: () => clock.now() }),
+      here: new Surroundings({ ...world, now: () => clock.now(), isNamed }),
       changed: (tables, domains) =>
         this.#plan = { ...this.#plan, router: this.#plan.router.withTables(tables, domains) },
     });

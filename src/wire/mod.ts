@@ -59,7 +59,7 @@ export {
   socks5Commands,
   socks5Methods,
 } from "./socks5.ts";
-export { decodeSocks5Datagram, encodeSocks5Datagram } from "./socks5_datagram.ts";
+export { decodeSocks5Datagram, encodeSocks5Datagram, readSocks5Datagram } from "./socks5_datagram.ts";
 export {
   sealWebSocketFrame,
   webSocketClientFrame,

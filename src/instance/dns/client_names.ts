@@ -67,14 +67,20 @@ export class ListenerNames implements ClientNames {
   async #isDirect(host: string, signal: AbortSignal): Promise<boolean> {
     const { transports } = this.#parts;
     const { plan, route } = await transports.routed({ host, port: 0 }, { signal });
+    const routes = [{ plan, route }];
+    for (const port of namedPorts(plan.router)) {
+      const target = { host, port };
+      const found = plan.router.route(target);
+      const mustLook = transports.tables.needsLook(target, found);
+      routes.push(mustLook ? await transports.routed(target, { signal }) : { plan, route: found });
+    }
     signal.throwIfAborted();
-    const ports = namedPorts(plan.router).map((port) => ({ host, port }));
-    const routes = [route, ...ports.map((target) => plan.router.route(target))];
-    const types = routes.map((route) => route.held ? "held" : transportOf(plan, route).type);
+    const types = routes.map(({ plan, route }) => route.held ? "held" : transportOf(plan, route).type);
     if (types.some((type) => type !== "direct" && type !== "reject" && type !== "held")) return false;
     // A name whose routes are not all known must not leave this machine.
-    const held = routes.find(({ held }) => held);
-    if (held?.held) throw transports.tables.refusal({ host, port: 0 }, held.held);
+    for (const { route: { held } } of routes) {
+      if (held) throw transports.tables.refusal({ host, port: 0 }, held);
+    }
     if (types.includes("direct")) return true;
     throw new PosternError("not_allowed", `Cannot resolve ${host}: ${route.because} rejects it`);
   }

@@ -11,10 +11,10 @@ import type { World } from "../../world/mod.ts";
 import type { DnsInfo, HostsInfo } from "../../control/mod.ts";
 import { type DnsReply, type FakeRange, lookupRange } from "../../dns/mod.ts";
 import type { ListenerLimits } from "../../listeners/mod.ts";
-import { DnsNames, type LoopbackAddresses, portsAfterReload } from "./dns_names.ts";
+import { DnsNames, type Look, type LoopbackAddresses, portsAfterReload } from "./dns_names.ts";
 import { type DnsSocket, DnsSockets } from "./dns_sockets.ts";
 import { dnsDomains } from "./dns_domains.ts";
-import { FakeAddresses, fakeAddressFile, lookupFile, loopbackAddressFile } from "./fake_addresses.ts";
+import { addressFile, FakeAddresses } from "./fake_addresses.ts";
 import { LoopbackListeners } from "./loopback_listeners.ts";
 import { type Meaning, meaningOf } from "./meaning.ts";
 import { PinnedHosts } from "./pinned_hosts.ts";
@@ -26,6 +26,7 @@ export interface DnsHelperDeps {
   readonly log: Log;
   readonly id: string;
   readonly plan: () => Plan;
+  readonly look: Look;
   /** Dials for the clients of loopback addresses. */
   readonly dial: Dial;
   /** The other listeners of the instance. */
@@ -50,15 +51,13 @@ export class DnsHelper implements AsyncDisposable {
   readonly #refusals: PortRefusals;
   readonly #hosts: PinnedHosts;
   readonly #portless = new Set<string>();
-  /** Whether to listen for the names of a hosts file at the next `follow`. */
-  #mustRestore = false;
   #fakes: FakeAddresses | undefined;
   #lookups: FakeAddresses | undefined;
   #openingLookups: Promise<FakeAddresses> | undefined;
   #loopback: FakeAddresses | undefined;
 
   constructor(deps: DnsHelperDeps) {
-    const { world, log, plan, dial, listeners } = deps;
+    const { world, log, plan, look, dial, listeners } = deps;
     const { network, clock } = world;
     this.#deps = deps;
     this.#failures = new Failures(clock, log);
@@ -76,7 +75,7 @@ export class DnsHelper implements AsyncDisposable {
       plan: plan(),
       fakes: this.#fakes,
       loopback: this.#loopback && this.#addresses(this.#loopback),
-    }));
+    }), look);
     this.#hosts = new PinnedHosts({
       ...deps,
       addresses: () => this.#loopback,
@@ -97,10 +96,10 @@ export class DnsHelper implements AsyncDisposable {
     // Clients may still use addresses from before a restart.
     await this.#recallLookups();
     const { world, id } = this.#deps;
-    const fakes = await this.#opened(dns?.fakeRange, this.#fakes, fakeAddressFile(world, id));
+    const fakes = await this.#opened(dns?.fakeRange, this.#fakes, addressFile(world, id, "addresses"));
     let loopback: FakeAddresses | undefined;
     try {
-      loopback = await this.#opened(dns?.loopback, this.#loopback, loopbackAddressFile(world, id));
+      loopback = await this.#opened(dns?.loopback, this.#loopback, addressFile(world, id, "loopback"));
       return { fakes, loopback, settings: dns, sockets: await this.#sockets.bind(listen?.dns ?? []) };
     } catch (error) {
       await this.#close(fakes, this.#fakes);
@@ -141,7 +140,6 @@ export class DnsHelper implements AsyncDisposable {
         access: "any local user can connect to the names",
       });
     }
-    this.#mustRestore = isOther;
     for (const [before, now] of replaced) {
       if (before && before !== now) this.#sockets.spawn(() => before[Symbol.asyncDispose]());
     }
@@ -156,8 +154,7 @@ export class DnsHelper implements AsyncDisposable {
     this.#portless.clear();
     const plan = this.#deps.plan();
     this.#listeners.change((name) => portsAfterReload(name, plan));
-    if (this.#mustRestore) this.#sockets.spawn(() => this.#hosts.restore());
-    this.#mustRestore = false;
+    this.#sockets.spawn(() => this.#hosts.restore());
   }
 
   /** Maps the target of a request: a fake address stands for a name. */
@@ -235,7 +232,7 @@ export class DnsHelper implements AsyncDisposable {
   /** Reads the addresses that an earlier run gave to clients; without them, the instance still starts. */
   async #recallLookups(): Promise<void> {
     const { world, log, id } = this.#deps;
-    const path = lookupFile(world, id);
+    const path = addressFile(world, id, "lookups");
     if (this.#lookups) return;
     try {
       if (await world.files.info(path)) await this.#openLookups();
@@ -246,7 +243,7 @@ export class DnsHelper implements AsyncDisposable {
 
   async #openLookups(): Promise<FakeAddresses> {
     const { world, log, id } = this.#deps;
-    const opening = this.#openingLookups ??= FakeAddresses.open(world, lookupFile(world, id), {
+    const opening = this.#openingLookups ??= FakeAddresses.open(world, addressFile(world, id, "lookups"), {
       range: lookupRange,
       log,
     });

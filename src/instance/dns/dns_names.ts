@@ -1,5 +1,5 @@
 import type { FarName, FarNames } from "../../core/mod.ts";
-import { parseIPv4 } from "../../words/mod.ts";
+import { parseIPv4, type Target } from "../../words/mod.ts";
 import {
   answerTtl,
   type DnsAnswer,
@@ -30,6 +30,9 @@ export interface LoopbackAddresses {
   portless(name: string): void;
 }
 
+/** Waits for the clusters that could change the route of a target. */
+export type Look = (target: Target, options: { readonly signal: AbortSignal }) => Promise<unknown>;
+
 /** TTL of a fake address in seconds. The address of a name rarely changes. */
 const fakeTtl = 60;
 /** How many aliases to follow. */
@@ -42,34 +45,46 @@ const mostAliases = 8;
  */
 export class DnsNames implements DnsAnswers {
   readonly #now: () => DnsState;
+  readonly #look: Look;
 
-  constructor(now: () => DnsState) {
+  constructor(now: () => DnsState, look: Look) {
     this.#now = now;
+    this.#look = look;
   }
 
   answer(asked: DnsAsked, { signal }: { signal: AbortSignal }): DnsAnswer | Promise<DnsAnswer> {
-    return this.#answer(asked, { signal, left: mostAliases });
+    return this.#answer(asked, { signal, left: mostAliases, hasLooked: false });
   }
 
-  #answer({ name, type }: DnsAsked, { signal, left }: Following): DnsAnswer | Promise<DnsAnswer> {
+  #answer({ name, type }: DnsAsked, following: Following): DnsAnswer | Promise<DnsAnswer> {
     const state = this.#now();
     const address = reverseAddress(name);
     if (address !== undefined) return reversed(name, address, { ...state, type });
     const answering = answeringOf(name, state.plan);
     if (!answering) return { kind: "notOurs" };
     const { zone, names, isDialable } = answering;
-    if (names) return this.#fromCluster({ name, type }, { ...answering, names }, { signal, left });
+    if (names) return this.#fromCluster({ name, type }, { ...answering, names }, following);
     if (!isDialable) return { kind: zone === name ? "nodata" : "unknown", zone: zone ?? name };
     // A name that postern reaches directly has to resolve to its own address.
-    if (state.loopback && !state.fakes && !isCaptured(name, state.plan)) return { kind: "notOurs" };
+    if (state.loopback && !state.fakes && !isCaptured(name, state.plan)) {
+      return following.hasLooked ? { kind: "notOurs" } : this.#looked({ name, type }, following);
+    }
     return standing({ name, type }, zone ?? name, { ...state, ports: portsFor(name, state.plan) });
+  }
+
+  /** Answers after the clusters that may own the name: other resolvers must not see it before. */
+  async #looked({ name, type }: DnsAsked, following: Following): Promise<DnsAnswer> {
+    for (const port of portsOf(this.#now().plan.router)) await this.#look({ host: name, port }, following);
+    following.signal.throwIfAborted();
+    return await this.#answer({ name, type }, { ...following, hasLooked: true });
   }
 
   async #fromCluster(
     { name, type }: DnsAsked,
     { names, zone, isNamed }: Answering & { readonly names: FarNames },
-    { signal, left }: Following,
+    following: Following,
   ): Promise<DnsAnswer> {
+    const { signal, left } = following;
     const found = await names.find(name, { signal });
     if (!found) {
       if (zone === undefined) return { kind: "notOurs" };
@@ -85,7 +100,7 @@ export class DnsNames implements DnsAnswers {
     }
     const records = recordsOf({ name, type }, found);
     if (found.alias !== undefined && type !== "CNAME") {
-      records.push(...await this.#followed(found.alias, type, { signal, left: left - 1 }));
+      records.push(...await this.#followed(found.alias, type, { ...following, left: left - 1 }));
     }
     if (records.length === 0) return { kind: "nodata", zone: zone ?? name };
     const additionals = type === "SRV" && !isNamed && !state.loopback ? addressesOf(found) : [];
@@ -96,10 +111,10 @@ export class DnsNames implements DnsAnswers {
   async #followed(
     alias: string,
     type: DnsAsked["type"],
-    { signal, left }: Following,
+    following: Following,
   ): Promise<readonly DnsRecord[]> {
-    if (left < 0 || !answeringOf(alias, this.#now().plan)) return [];
-    const answer = await this.#answer({ name: alias, type }, { signal, left });
+    if (following.left < 0 || !answeringOf(alias, this.#now().plan)) return [];
+    const answer = await this.#answer({ name: alias, type }, following);
     return answer.kind === "records" ? answer.records : [];
   }
 }
@@ -108,6 +123,8 @@ interface Following {
   readonly signal: AbortSignal;
   /** How many more aliases to follow. */
   readonly left: number;
+  /** Whether the clusters that may own the name have answered, or do not answer. */
+  readonly hasLooked: boolean;
 }
 
 /** How a name is answered. */

@@ -14,18 +14,13 @@ const keptFor = 600_000;
 /** Maximum number of lines before the file is rewritten. */
 const mostLines = 3 * mostNames;
 
-export function fakeAddressFile({ places }: World, id: string): string {
-  return `${places.state}/dns/${checkedId(id)}.addresses`;
-}
-
-/** The file with the loopback addresses of names, in the same form. */
-export function loopbackAddressFile({ places }: World, id: string): string {
-  return `${places.state}/dns/${checkedId(id)}.loopback`;
-}
-
-/** The file with the addresses of `lookupRange`. */
-export function lookupFile({ places }: World, id: string): string {
-  return `${places.state}/dns/${checkedId(id)}.lookups`;
+/** The file with the addresses of `dns.fakeRange`, of `dns.loopback`, or of `lookupRange`. */
+export function addressFile(
+  { places }: Pick<World, "places">,
+  id: string,
+  kind: "addresses" | "loopback" | "lookups",
+): string {
+  return `${places.state}/dns/${checkedId(id)}.${kind}`;
 }
 
 /** Whether a name in lower case may get an address. */

@@ -198,16 +198,25 @@ export class LoopbackListeners implements AsyncDisposable {
     return entry;
   }
 
-  /** Listens on exactly these ports; returns why one of them cannot be bound. */
+  /**
+   * Listens on exactly these ports; returns why one of them cannot be bound. A name that keeps a listener reports a
+   * port without room instead.
+   */
   #listen(entry: Entry, ports: readonly number[]): PosternError | undefined {
     const wanted = new Set(ports.slice(0, mostPorts));
     for (const [port, listening] of entry.listening) {
       if (!wanted.has(port)) this.#unbind(entry, port, listening);
     }
+    const isKept = entry.listening.size > 0;
     let refusal: PosternError | undefined;
     for (const port of wanted) {
-      if (!entry.listening.has(port)) refusal = this.#bind(entry, port) ?? refusal;
-      if (refusal?.detail === "overloaded") break;
+      const error = entry.listening.has(port) ? undefined : this.#bind(entry, port);
+      if (error?.detail === "overloaded") {
+        if (!isKept) return error;
+        this.#deps.refused({ name: entry.name, address: entry.address, port, error });
+        break;
+      }
+      refusal = error ?? refusal;
     }
     return refusal;
   }
@@ -330,7 +339,8 @@ export class LoopbackListeners implements AsyncDisposable {
     entry.listening.delete(port);
     listening.close();
     this.#size--;
-    this.#room++;
+    // Connections may use the other descriptors before the next listener needs one.
+    this.#room = Math.min(this.#room + 1, batch);
   }
 
   #close(entry: Entry): void {

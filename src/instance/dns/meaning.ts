@@ -4,7 +4,7 @@ import type { World } from "../../world/mod.ts";
 import type { ExplanationInfo } from "../../control/mod.ts";
 import { type FakeRange, lookupRange } from "../../dns/mod.ts";
 import type { Settings, Transports } from "../../plan/mod.ts";
-import { FakeAddresses, fakeAddressFile, lookupFile, loopbackAddressFile } from "./fake_addresses.ts";
+import { addressFile, FakeAddresses } from "./fake_addresses.ts";
 
 /** The target that a client means: the requested one, or the name that its fake address stands for. */
 export interface Meaning {
@@ -50,9 +50,9 @@ export async function storedMeaningOf(
   const read = async (range: FakeRange | undefined, path: string) =>
     range && await FakeAddresses.read(world, path, { range, log: silentLog });
   return meaningOf(target, {
-    fakes: await read(settings.dns?.fakeRange, fakeAddressFile(world, id)),
-    loopback: await read(settings.dns?.loopback, loopbackAddressFile(world, id)),
-    lookups: await read(lookupRange, lookupFile(world, id)),
+    fakes: await read(settings.dns?.fakeRange, addressFile(world, id, "addresses")),
+    loopback: await read(settings.dns?.loopback, addressFile(world, id, "loopback")),
+    lookups: await read(lookupRange, addressFile(world, id, "lookups")),
   });
 }
 

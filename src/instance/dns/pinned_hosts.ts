@@ -6,7 +6,7 @@ import { type DnsAnswer, isDnsName } from "../../dns/mod.ts";
 import { checkedId } from "../../instances/mod.ts";
 import { type Plan, transportOf } from "../../plan/mod.ts";
 import { portsAfterReload } from "./dns_names.ts";
-import type { FakeAddresses } from "./fake_addresses.ts";
+import { type FakeAddresses, isHostName } from "./fake_addresses.ts";
 import type { LoopbackListeners } from "./loopback_listeners.ts";
 
 type LeftOutHost = HostsInfo["problems"][number];
@@ -68,8 +68,9 @@ export class PinnedHosts {
   }
 
   /**
-   * Listens for the stored names that still have another route than direct. It asks no cluster, because no
-   * client needs one yet; the next query of a name brings its current ports.
+   * Listens for the stored names that have another route than direct: after a start, or after a reload that
+   * brings a rule back. It asks no cluster, because no client needs one yet; the next query of a name brings its
+   * current ports.
    */
   async restore(): Promise<void> {
     const { world: { files }, log, listeners, plan } = this.#deps;
@@ -86,7 +87,7 @@ export class PinnedHosts {
       const [, name = "", stored = ""] = /^(\S{1,253}) ([0-9,]+)$/.exec(line) ?? [];
       const now = isDnsName(name) ? portsAfterReload(name, plan()) : [];
       const ports = now === "kept" ? stored.split(",").map(Number).filter(isPort) : now;
-      if (ports.length === 0) continue;
+      if (ports.length === 0 || listeners.pin(name)) continue;
       try {
         const address = await addresses.addressOf(name);
         if (this.#deps.addresses() !== addresses) return;
@@ -176,7 +177,7 @@ export class PinnedHosts {
 
   async #pinned(name: string, signal: AbortSignal): Promise<HostsInfo["hosts"][number]> {
     const { ask, listeners } = this.#deps;
-    if (!isDnsName(name)) throw noAddress(name);
+    if (!isDnsName(name) || !isHostName(name)) throw noAddress(name);
     const answer = await this.#within(
       `"${name}"`,
       patience,

@@ -49,6 +49,7 @@ export class PortRefusals {
       const [line = ""] = loopbackAliases(platform, [address]);
       return line === "" ? error : error.with({ hint: `add the address: ${line}` });
     }
+    if (error.detail === "overloaded") return error;
     for (const endpoint of own()) {
       if (!("port" in endpoint) || endpoint.port !== port || !isWildcard(endpoint.host)) continue;
       return error.with({

@@ -28,8 +28,10 @@ export interface UdpRelayOptions {
 
 /** How many targets one client may use at once; the least recently used one is forgotten first. */
 const mostFlows = 256;
-/** How many datagrams may wait for the route of their target, and their total size. */
-const [mostWaiting, mostWaitingBytes] = [64, 128 * 1024];
+/** How many targets may wait for their route or their name at once; the name may need the system's resolver. */
+const mostOpening = 64;
+/** How many datagrams may wait for one target, and the bytes that may wait for all targets of a client. */
+const [mostWaiting, mostWaitingBytes] = [64, 256 * 1024];
 /** How long a refused target stays refused while the plan stays the same, in ms. */
 const retryAfter = 5_000;
 /** How long a relay must be quiet to end while the instance stops, and how often this is checked, in ms. */
@@ -46,6 +48,9 @@ export class UdpRelay implements DatagramRelay {
   readonly relays: UdpRelays;
   readonly paths: UdpPaths;
   readonly tasks: Tasks;
+  /** The targets that are opening, and the bytes that wait for them. */
+  opening = 0;
+  waitingBytes = 0;
   readonly #flows = new Map<string, UdpFlow>();
   readonly #ended = Promise.withResolvers<void>();
   #usedAt: number;
@@ -77,6 +82,7 @@ export class UdpRelay implements DatagramRelay {
     const key = formatTarget(asked);
     let flow = this.#flows.get(key);
     if (!flow?.isCurrent()) {
+      if (this.opening >= mostOpening) return this.dropped("full");
       flow?.end("done");
       if (this.#flows.size >= mostFlows) this.#oldest()?.end("done");
       flow = new UdpFlow(this, asked, () => this.#flows.delete(key));
@@ -169,7 +175,6 @@ class UdpFlow {
   #route: FlowRoute | undefined;
   /** Holds datagrams until the flow is open or refused. */
   #waiting: Bytes[] | undefined = [];
-  #waitingBytes = 0;
   #carrier: DatagramFlow | undefined;
   #record: ConnectionRecord | undefined;
   #refusal: Refusal | undefined;
@@ -182,7 +187,11 @@ class UdpFlow {
     this.#forget = forget;
     this.#plan = this.#parts.transports.plan;
     this.usedAt = this.#parts.clock.now();
-    relay.tasks.spawn((signal) => this.#open(signal));
+    relay.opening++;
+    relay.tasks.spawn(async (signal) => {
+      await this.#open(signal);
+      relay.opening--;
+    });
   }
 
   get #parts(): UdpRelays["parts"] {
@@ -214,19 +223,19 @@ class UdpFlow {
     this.usedAt = this.#parts.clock.now();
     if (this.#carrier) return this.#carry(this.#carrier, data);
     if (this.#refusal) return this.#relay.refused(this.#asked, this.#refusal, 1);
-    const waiting = this.#waiting;
-    if (!waiting || waiting.length >= mostWaiting || this.#waitingBytes + data.length > mostWaitingBytes) {
-      return this.#relay.dropped("full");
+    const [relay, waiting] = [this.#relay, this.#waiting];
+    if (!waiting || waiting.length >= mostWaiting || relay.waitingBytes + data.length > mostWaitingBytes) {
+      return relay.dropped("full");
     }
     waiting.push(data);
-    this.#waitingBytes += data.length;
+    relay.waitingBytes += data.length;
   }
 
   /** Ends the flow; the next datagram to its target opens another one. */
   end(outcome: string, error?: unknown): void {
     if (this.#isEnded) return;
     this.#isEnded = true;
-    this.#waiting = undefined;
+    this.#endWaiting();
     this.#carrier?.[Symbol.dispose]();
     if (this.#route) this.#relay.paths.release(this.#route.built, this);
     this.#record?.finish(outcome, error);
@@ -243,17 +252,22 @@ class UdpFlow {
         this.#relay.paths.release(route.built, this);
         return this.#record?.finish("done");
       }
-      const waiting = this.#waiting ?? [];
-      this.#waiting = undefined;
+      const waiting = this.#endWaiting();
       this.#carrier = carrier;
       for (const data of waiting) if (!this.#isEnded) await this.#carry(carrier, data);
     } catch (error) {
       if (signal.aborted || this.#isEnded) return;
       const refusal = this.#refusal = { transport, because, error: asPosternError(error) };
       this.#retryAt = this.#parts.clock.now() + retryAfter;
-      this.#relay.refused(this.#asked, refusal, this.#waiting?.length ?? 0);
-      this.#waiting = undefined;
+      this.#relay.refused(this.#asked, refusal, this.#endWaiting().length);
     }
+  }
+
+  #endWaiting(): readonly Bytes[] {
+    const waiting = this.#waiting ?? [];
+    this.#waiting = undefined;
+    for (const { length } of waiting) this.#relay.waitingBytes -= length;
+    return waiting;
   }
 
   async #routed(
@@ -304,7 +318,7 @@ class UdpFlow {
       return carrier;
     } catch (error) {
       this.#relay.paths.release(built, this);
-      if (!signal.aborted) dials.count(name, error);
+      if (!signal.aborted && !this.#isEnded) dials.count(name, error);
       throw error;
     }
   }

@@ -9,6 +9,8 @@ export interface SurroundingsParts {
   readonly process: Pick<Process, "hostName" | "platform">;
   readonly places: Pick<Places, "system">;
   readonly now: () => number;
+  /** Whether an address stands for a name: `postern hosts` writes such lines for the names of clusters. */
+  readonly isNamed: (address: string) => boolean;
 }
 
 /** How long the interfaces of this machine are cached, in ms. */
@@ -43,13 +45,13 @@ export class Surroundings {
   }
 
   async #look(): Promise<void> {
-    const { files, network, process, places, now } = this.#parts;
+    const { files, network, process, places, now, isNamed } = this.#parts;
     const own = comparableHost(process.hostName);
     const [first = own] = own.split(".");
     const file = process.platform === "windows"
       ? undefined
       : await files.readTextIfThere(`${places.system ?? ""}/etc/hosts`, { limit: longest }).catch(unreadable);
-    this.#names = new Set([own, first, ...hostNames(file ?? "")]);
+    this.#names = new Set([own, first, ...hostNames(file ?? "", isNamed)]);
     this.#networks = (network.attached?.() ?? []).flatMap(({ name, address, bits }) => {
       const bytes = parseIp(address);
       if (!bytes || tunnels.test(name) || bits < shortestPrefix[bytes.length === 4 ? 4 : 16]) return [];
@@ -76,9 +78,9 @@ function unreadable(error: unknown): undefined {
   return undefined;
 }
 
-function hostNames(text: string): string[] {
+function hostNames(text: string, isNamed: (address: string) => boolean): string[] {
   return text.split("\n").flatMap((line) => {
     const [address = "", ...names] = line.replace(/#.*$/, "").trim().split(/\s+/);
-    return parseIp(address) ? names.map(comparableHost) : [];
+    return parseIp(address) && !isNamed(address) ? names.map(comparableHost) : [];
   });
 }

@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { runCommandLine } from "../../../../src/cli/line/command_line.ts";
 import { readCommandLine } from "../../../../src/permissions/mod.ts";
 import { commandGroups } from "../../../../src/cli/line/all_commands.ts";
+import { settle } from "../../../support/fake_clock.ts";
 import { startInstance } from "../../../support/memory_instance.ts";
 import { MemoryWorld } from "../../../support/memory_world.ts";
 
@@ -108,6 +109,23 @@ Deno.test("an instance does not listen for printed names that now have a direct 
   await restart(config().replace("corp.example, ", ""));
   await world.clock.advance(1);
   assert.deepEqual([await isOpen("127.64.0.1"), await isOpen("127.64.0.2")], [false, true]);
+  await end();
+});
+
+Deno.test("an instance listens again for printed names whose rule a reload brings back", async () => {
+  const { hosts, isOpen, end, world } = await place();
+  await hosts("a.corp.example", "one.example");
+  const reload = async (text: string) => {
+    world.files.put("/c.yaml", text);
+    world.kill("SIGHUP");
+    for (let turn = 0; turn < 20; turn++) await settle();
+  };
+  await reload(config().replace("corp.example, ", ""));
+  assert.deepEqual([await isOpen("127.64.0.1"), await isOpen("127.64.0.2")], [false, true]);
+  await reload(config());
+  assert.deepEqual([await isOpen("127.64.0.1"), await isOpen("127.64.0.2")], [true, true]);
+  await world.clock.advance(3_600_000);
+  assert.equal(await isOpen("127.64.0.1"), true);
   await end();
 });
 

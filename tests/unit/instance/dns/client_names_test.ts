@@ -89,6 +89,54 @@ routes: [{ to: [<services>, <clusterips>], via: lab }]
   await instance.ended;
 });
 
+Deno.test("a name of the printed hosts file stays held while its cluster is unknown", async () => {
+  const world = worldOf(`
+listen: { mixed: 127.0.0.1:1, dns: 127.0.0.1:53 }
+transports: { lab: { kubernetes: { kubeconfig: /missing } }, up: { proxy: { url: "socks5h://127.0.0.1:9" } } }
+routes: [{ to: [<services>, <clusterips>], via: lab }]
+default: up
+dns: { loopback: 127.64.0.0/12 }
+`);
+  world.files.put("/etc/hosts", "127.64.0.1 web.shop # 80\n192.168.1.9 nas.shop\n");
+  const instance = await startInstance(world);
+  assert.equal(await lookUp(world, resolve, "web.shop"), refused(1));
+  const connect = (host: string) =>
+    ask(
+      world,
+      Uint8Array.of(
+        5,
+        1,
+        0,
+        ...encodeSocks5Request({ command: socks5Commands.connect, target: { host, port: 80 } }),
+      ),
+    );
+  await connect("web.shop");
+  // The user's own lines still say that a name is not the cluster's.
+  await connect("nas.shop");
+  assert.deepEqual(world.network.connects.filter((to) => to === "127.0.0.1:9").length, 1);
+  world.kill("SIGTERM");
+  await instance.ended;
+});
+
+for (const port of ["", ":443"]) {
+  Deno.test(`RESOLVE_PTR names an address of this machine's networks although <clusterips>${port} is unknown`, async () => {
+    const world = worldOf(`
+listen: { mixed: 127.0.0.1:1 }
+transports: { lab: { kubernetes: { kubeconfig: /missing } } }
+routes: [{ to: ["<services>${port}", "<clusterips>${port}"], via: lab }]
+`);
+    Object.assign(world.network, { attached: () => [{ name: "eth0", address: "10.1.2.9", bits: 24 }] });
+    world.network.namesOf.set("10.1.2.7", "own.example");
+    const instance = await startInstance(world);
+    assert.equal(await lookUp(world, resolvePtr, "10.1.2.7"), `05000003${named("own.example")}`);
+    assert.equal(await lookUp(world, resolvePtr, "10.96.0.1"), refused(1));
+    assert.equal(await lookUp(world, resolve, "web.shop"), refused(1));
+    assert.deepEqual(world.network.lookups, []);
+    world.kill("SIGTERM");
+    await instance.ended;
+  });
+}
+
 Deno.test("RESOLVE and RESOLVE_PTR obey `only` of the listener", async () => {
   const world = worldOf();
   const instance = await startInstance(world);

@@ -40,8 +40,11 @@ direct: [public.corp.example]
 dns: { domains: [own.example], fakeRange: 198.18.0.0/15 }
 `;
 
-/** With `domains`, the router holds back targets that a cluster may own. */
-async function dnsOf(config = text, { domains }: { domains?: Domains } = {}) {
+/** With `domains`, the router holds back targets that a cluster may own; with `isLate`, only after a look. */
+async function dnsOf(
+  config = text,
+  { domains, isLate = false }: { domains?: Domains; isLate?: boolean } = {},
+) {
   const world = new MemoryWorld();
   const log = recordingLog();
   const loaded = await loadConfig(world, { text: config });
@@ -72,7 +75,12 @@ async function dnsOf(config = text, { domains }: { domains?: Domains } = {}) {
     },
     portless: (name: string) => void listening.set(name, "none"),
   };
-  const dns = new DnsNames(() => ({ plan, fakes, loopback }));
+  let now = isLate ? { ...plan, router: transports.plan.router } : plan;
+  const look = () => {
+    now = plan;
+    return Promise.resolve();
+  };
+  const dns = new DnsNames(() => ({ plan: now, fakes, loopback }), look);
   return {
     plan,
     listening,
@@ -254,6 +262,12 @@ Deno.test("DnsNames.answer() gives a name without known ports an address of the 
   await using dns = await dnsOf(loopback.replace("ports: [22, 5432]", "fakeRange: 198.18.0.0/15"));
   assert.equal(shown(await dns.ask("db.corp.example")), "db.corp.example A 198.18.0.1");
   assert.equal(shown(await dns.ask(`web.shop.${svc}`)), `web.shop.${svc} A 127.64.0.1`);
+});
+
+Deno.test("DnsNames.answer() looks for a cluster before it leaves a name to other resolvers", async () => {
+  const config = loopback.replace("<local>]", "<services>]").replace("[own.example]", "[shop]");
+  await using dns = await dnsOf(config, { domains: new Map([["lab", undefined]]), isLate: true });
+  assert.equal(shown(await dns.ask("db.shop")), "db.shop A 127.64.0.1");
 });
 
 Deno.test("DnsNames.answer() listens for a held name below dns.domains: a dial decides or refuses it", async () => {

@@ -223,6 +223,37 @@ for (
   });
 }
 
+Deno.test("LoopbackListeners keeps the ports of a name when there is no room for another one", async () => {
+  const { listeners, refused, isOpen, end } = place({ most: 4 });
+  listeners.open("a.example", { address: "127.64.0.1", ports: [1, 2] });
+  listeners.open("b.example", { address: "127.64.0.2", ports: [1, 2] });
+  // A reload, and the next query.
+  listeners.change((name) => name === "a.example" ? [1, 2, 3] : "kept");
+  listeners.open("a.example", { address: "127.64.0.1", ports: [1, 2, 3] });
+  assert.deepEqual([await isOpen("127.64.0.1", 1), await isOpen("127.64.0.1", 2)], [true, true]);
+  assert.deepEqual(refused.map(({ port, error }) => [port, error.detail]), [[3, "overloaded"], [
+    3,
+    "overloaded",
+  ]]);
+  await settle();
+  await end();
+});
+
+Deno.test("LoopbackListeners looks again for free descriptors after it has closed many listeners", async () => {
+  const { listeners, descriptors, end } = place({ most: 1000 });
+  const open = (at: number) => listeners.open(`${at}.example`, { address: `127.64.1.${at}`, ports: [1, 2] });
+  for (let at = 0; at < 200; at++) open(at);
+  listeners.retain(() => false);
+  // Connections have taken the descriptors meanwhile.
+  descriptors.room = 256;
+  assert.throws(() => {
+    for (let at = 0; at < 200; at++) open(at);
+  }, { detail: "overloaded" });
+  assert.equal(listeners.size, 64);
+  await settle();
+  await end();
+});
+
 Deno.test("LoopbackListeners counts the clients of all names together", async () => {
   const { listeners, connect, dials, end } = place({ connections: 2 });
   for (const at of [1, 2, 3]) listeners.open(`${at}.example`, { address: `127.64.0.${at}`, ports: [1] });

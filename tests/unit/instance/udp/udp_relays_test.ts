@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import type { Target } from "../../../../src/words/mod.ts";
+import { PosternError, type Target } from "../../../../src/words/mod.ts";
 import { encodeSocks5Datagram, encodeSocks5Request } from "../../../../src/wire/mod.ts";
 import { settle } from "../../../support/fake_clock.ts";
 import { bytesOf } from "../../../support/fake_dial.ts";
@@ -116,6 +116,11 @@ const refused: readonly { name: string; target: Target; reason: RegExp; at?: num
   {
     name: "an IPv6 multicast address",
     target: { host: "ff02::fb", port: 5353 },
+    reason: /single hosts only/,
+  },
+  {
+    name: "a multicast address mapped to IPv6",
+    target: { host: "::ffff:224.0.0.251", port: 5353 },
     reason: /single hosts only/,
   },
   {
@@ -250,6 +255,76 @@ Deno.test("UDP ASSOCIATE keeps at most 256 targets of a client", async () => {
   assert.deepEqual([done.length, done[0]], [44, "198.51.100.1:1000"]);
   await client.leave();
   assert.equal(lines(lab.instance, "conn.done").length, 300);
+  await lab.end();
+});
+
+Deno.test("UDP ASSOCIATE opens at most 64 targets of a client at once", async () => {
+  const lab = await open();
+  const { network } = lab.world;
+  let asked = 0;
+  network.lookup = (_name, { signal }) => {
+    asked++;
+    return new Promise((_, reject) => signal.addEventListener("abort", () => reject(signal.reason)));
+  };
+  const client = await UdpClient.open(lab.world);
+  const other = await UdpClient.open(lab.world);
+  const flood = async () => {
+    for (let at = 0; at < 80; at++) {
+      await client.send({ host: `name${at}.example`, port: 53 }, "x");
+      // Targets that are refused at once must not make room.
+      for (let four = 0; four < 4; four++) await client.send({ host: `10.0.${at}.${four}`, port: 53 }, "x");
+    }
+  };
+  await flood();
+  assert.equal(asked, 64);
+  assert.equal(await other.ask(server, "mine"), "MINE from 192.0.2.1:53");
+  await lab.world.clock.advance(30_000);
+  await flood();
+  assert.equal(asked, 128);
+  for (const one of [client, other]) await one.leave();
+  await lab.end();
+});
+
+Deno.test("UDP ASSOCIATE leaves no socket for a target that was forgotten before its name was known", async () => {
+  const lab = await open();
+  const { network } = lab.world;
+  const { promise, resolve } = Promise.withResolvers<readonly string[]>();
+  network.lookup = () => promise;
+  const client = await UdpClient.open(lab.world);
+  await client.send({ host: "slow.example", port: 53 }, "x");
+  for (let at = 0; at < 256; at++) {
+    await lab.world.clock.advance(1);
+    await client.send({ host: `10.0.0.${at}`, port: 53 }, "x");
+  }
+  const before = network.openDatagrams;
+  resolve(["192.0.2.1"]);
+  await settle();
+  assert.equal(network.openDatagrams, before);
+  await client.leave();
+  await lab.end();
+});
+
+Deno.test("UDP ASSOCIATE drops a reply that the system does not send, and keeps the targets", async () => {
+  const lab = await open();
+  const { network } = lab.world;
+  const bind = network.datagrams.bind(network);
+  network.datagrams = async (endpoint) => {
+    const socket = await bind(endpoint);
+    // The relay is the first.
+    network.datagrams = bind;
+    const send = socket.send.bind(socket);
+    // macOS sends no datagram of more than 9,216 bytes.
+    socket.send = (bytes, to) =>
+      bytes.length > 100
+        ? Promise.reject(new PosternError("internal", "Cannot send: message too long"))
+        : send(bytes, to);
+    return socket;
+  };
+  const client = await UdpClient.open(lab.world);
+  await client.send(server, "x".repeat(95));
+  assert.equal(await client.ask(server, "one"), "ONE from 192.0.2.1:53");
+  assert.equal(lines(lab.instance, "conn.done").length, 0, "the flow goes on");
+  await client.leave();
   await lab.end();
 });
 

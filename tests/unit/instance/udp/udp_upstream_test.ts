@@ -124,6 +124,11 @@ const unusable: readonly { name: string; options: UpstreamOptions; reason: RegEx
     options: { bound: { host: "relay.example", port: 4000 } },
     reason: /: its relay address relay\.example:4000 is unusable$/,
   },
+  {
+    name: "with a multicast address as its relay",
+    options: { bound: { host: "224.0.0.251", port: 5353 } },
+    reason: /: its relay address 224\.0\.0\.251:5353 is unusable$/,
+  },
   { name: "without a port", options: { bound: { host: "192.0.2.50", port: 0 } }, reason: /is unusable$/ },
 ];
 
@@ -157,6 +162,23 @@ Deno.test("a SOCKS5 proxy that closes its connection ends the flows, and the nex
   assert.match(`${done?.["reason"]}`, /it closed the connection$/);
   await lab.client.ask(asked, "two");
   assert.equal(lab.upstream.conns.length, 2);
+  await lab.end();
+});
+
+Deno.test("a SOCKS5 proxy leaves no socket when the client leaves before it is bound", async () => {
+  const lab = await open();
+  const { network } = lab.world;
+  const bind = network.datagrams.bind(network);
+  const { promise, resolve } = Promise.withResolvers<void>();
+  network.datagrams = async (endpoint) => {
+    await promise;
+    return await bind(endpoint);
+  };
+  await lab.client.send(asked, "one");
+  for (let turn = 0; turn < 20; turn++) await settle();
+  await lab.client.leave();
+  resolve();
+  for (let turn = 0; turn < 20; turn++) await settle();
   await lab.end();
 });
 

@@ -87,6 +87,7 @@ function parts({ lines = "<services> lab\n<clusterips> lab\n", guards = true }: 
   let router = new Router({ rules, fallback: "direct" });
   const files = new MemoryFiles();
   const here = new Surroundings({
+    isNamed: () => false,
     files,
     network: { attached: () => [{ name: "eth0", address: "192.168.7.7", bits: 24 }] },
     process: { hostName: "desk.example.net", platform: "linux" },

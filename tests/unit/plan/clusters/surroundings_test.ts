@@ -16,6 +16,7 @@ async function lookedAt({ hosts, attached = [], readTextIfThere }: Options): Pro
   const files = new MemoryFiles();
   if (hosts !== undefined) await files.replace("/etc/hosts", hosts);
   const here = new Surroundings({
+    isNamed: () => false,
     files: readTextIfThere ? { readTextIfThere } : files,
     network: { attached: () => attached },
     process: { hostName: "Desk.example.net", platform: "linux" },
