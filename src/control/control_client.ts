@@ -331,7 +331,7 @@ export class ControlClient {
   }
 }
 
-/** The field with the ssh hosts whose ProxyCommand asks for a stream, each encoded as in a URL. */
+/** The field with the ssh hosts whose ProxyCommand requests a stream, each encoded as in a URL. */
 export const hopsField = "postern-hops";
 
 /** How many bytes of a stream to read at once. */

@@ -95,7 +95,7 @@ export interface ListenerState {
   readonly target?: string;
   /** The name of a forward, if it has one. */
   readonly name?: string;
-  /** Present if the forward ends with the command that asked for it. */
+  /** Present if the forward ends with the command that requested it. */
   readonly ofCommand?: true;
 }
 
@@ -227,7 +227,7 @@ export interface ForwardRequest {
 }
 
 /**
- * An update about the forwards of a command: first the bound addresses or a failure, then a sign of life each
+ * An update about the forwards of a command: first the bound addresses or a failure, then a heartbeat each
  * second, and the end when the instance stops.
  */
 export type ForwardUpdate =

@@ -21,7 +21,7 @@ export async function* systemProxyFindings(
       name,
       state: "failed",
       detail: `uses ${state.url}, but nothing answers at ${formatTarget(target)}`,
-      hint: "start the instance, or restore the former settings: postern system-proxy off",
+      hint: "start the instance, or restore the previous settings: postern system-proxy off",
     };
   } catch (error) {
     if (signal.aborted) throw error;

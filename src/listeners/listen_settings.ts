@@ -72,7 +72,7 @@ const limits = record({
   associations: optional(
     described(
       integer({ min: 1, max: 10_000 }),
-      "Maximum number of SOCKS5 clients at once whose UDP is relayed; more are rejected.",
+      "Maximum number of SOCKS5 clients with a UDP relay at once; more are rejected.",
     ),
     256,
   ),

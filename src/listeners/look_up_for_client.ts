@@ -47,7 +47,7 @@ export async function lookUpForClient(
 }
 
 function noLookups(): PosternError {
-  return new PosternError("not_allowed", "Cannot look up names: this listener only connects", {
+  return new PosternError("not_allowed", "Cannot look up names: this listener does not support lookups", {
     detail: "command",
   });
 }

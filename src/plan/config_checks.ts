@@ -66,8 +66,7 @@ export function dnsProblems({ dns, listen, transports }: Settings): Problem[] {
     return [{ path: ["dns", "loopback"], message, severity: "warning" }];
   }
   if (dns?.loopback && listen?.auth) {
-    const message =
-      "has no passwords, unlike listen.auth: every user of this machine can connect to the names";
+    const message = "has no passwords, unlike listen.auth: any local user can connect to the names";
     return [{ path: ["dns", "loopback"], message, severity: "warning" }];
   }
   const hasClusters = Object.values(transports).some(({ kind }) => kind === "kubernetes");

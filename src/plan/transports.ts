@@ -145,7 +145,7 @@ export class Transports implements AsyncDisposable {
   }
 
   /**
-   * Throws if the path of a target uses one of these ssh hosts: their ProxyCommand asks for the connection, so the path
+   * Throws if the path of a target uses one of these ssh hosts: their ProxyCommand requests the connection, so the path
    * would wait for itself.
    */
   async demandNoHop(routed: Routed, asked: HopRequest): Promise<void> {

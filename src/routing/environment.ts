@@ -160,11 +160,13 @@ function programNotes({ speaks, programs, credentials, socks }: EnvironmentOptio
       : []),
     ...(programs === "ssh" || programs === "git"
       ? [
-        "ProxyJump and ProxyCommand of your ssh configuration do not apply then; to keep them: postern ssh-config",
+        "GIT_SSH_COMMAND overrides ProxyJump and ProxyCommand of your ssh configuration; to keep them: postern ssh-config",
       ]
       : []),
     ...(programs === "ssh"
-      ? ["ssh and scp read no variable: ssh -o ProxyCommand='postern nc %h %p' HOST; or: postern ssh-config"]
+      ? [
+        "ssh and scp read no proxy variable: ssh -o ProxyCommand='postern nc %h %p' HOST; or: postern ssh-config",
+      ]
       : []),
   ];
 }

@@ -171,7 +171,7 @@ async function foundCatalogues(
     const info = await files.info(path);
     const isForeign = info?.owner !== undefined && process.uid !== undefined && info.owner !== process.uid;
     if (isForeign || ((info?.mode ?? 0) & 0o022) !== 0) {
-      notes.push(`${shown(path)}: not used, because other users may write it`);
+      notes.push(`${shown(path)}: ignored, because other users can write to it`);
       return found;
     }
     const text = await files.readTextIfThere(path, { limit: mostBytes });

@@ -1,9 +1,9 @@
 import { connectInstance } from "../instances/mod.ts";
 import { listenOf, loadConfig, type Settings } from "../plan/mod.ts";
-import { readProxyState } from "../resolver/mod.ts";
+import { pacAddress, readProxyState } from "../resolver/mod.ts";
 import { parsePattern } from "../routing/mod.ts";
 import { installedFiles } from "../service/mod.ts";
-import { formatTarget, isPosternError } from "../words/mod.ts";
+import { formatEndpoint, formatTarget, isPosternError } from "../words/mod.ts";
 import type { World } from "../world/mod.ts";
 import type { SetupPlan } from "./setup.ts";
 
@@ -14,7 +14,7 @@ export async function nextSteps(
   { config, signal }: { readonly config?: string | undefined; readonly signal: AbortSignal },
 ): Promise<readonly string[]> {
   const { settings } = await loadConfig(world, { text: after, config: path });
-  const address = addressOf(settings);
+  const pac = pacOf(settings);
   const postern = config === undefined ? "postern" : `postern --config ${config}`;
   const steps: string[] = [];
   if (proposal.catalogues.length > 0) steps.push(`fetch the clusters of the catalogue: ${postern} update`);
@@ -25,33 +25,36 @@ export async function nextSteps(
         : `start postern: ${postern} proxy --background`,
     );
   }
-  if (address !== undefined) steps.push(await useOf(world, address));
+  if (pac !== undefined) steps.push(await useOf(world, pac));
   const host = exampleHost(proposal);
   if (host !== undefined) steps.push(`see the path to a host: postern explain --dial ${host}`);
   return steps.slice(0, 3);
 }
 
 /** How the programs of this machine use the instance. */
-async function useOf(world: World, address: string): Promise<string> {
+async function useOf(world: World, pac: string): Promise<string> {
   const { platform, env } = world.process;
   const hasDesktop = platform !== "linux" || Boolean(env("XDG_CURRENT_DESKTOP"));
   const browser = !hasDesktop
-    ? `; in a browser, set the PAC file http://${address}/proxy.pac`
+    ? `; in a browser, set the PAC file ${pac}`
     : await readProxyState(world)
     ? ""
     : "; in browsers: postern system-proxy on";
   return `in this shell: eval "$(postern env)"${browser}`;
 }
 
-/** The address of a listener that serves the PAC file. */
-function addressOf(settings: Settings): string | undefined {
-  const { mixed = [], http = [] } = listenOf(settings);
-  const [socket] = [...mixed, ...http].flatMap(({ address }) => address.sockets);
-  if (!socket || !("port" in socket.endpoint) || socket.endpoint.port === 0) return undefined;
-  return formatTarget({
-    ...socket.endpoint,
-    host: socket.endpoint.host === "127.0.0.1" ? "localhost" : socket.endpoint.host,
-  });
+/** The address of the PAC file once an instance runs. */
+function pacOf(settings: Settings): string | undefined {
+  const { mixed = [], http = [], auth } = listenOf(settings);
+  return pacAddress(
+    [...mixed, ...http].flatMap(({ address, auth: own = auth }) =>
+      address.sockets.map(({ endpoint }) => ({
+        kind: "mixed",
+        address: formatEndpoint(endpoint),
+        auth: own !== undefined,
+      }))
+    ),
+  );
 }
 
 /** Whether an instance runs, or starts when a program connects. */

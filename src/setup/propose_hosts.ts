@@ -260,7 +260,8 @@ function routesThrough(jump: Jump, { hosts, jumps, name: via }: Through): Propos
     add({
       to: [domain],
       isGuess: true,
-      reason: `Only a guess, from HostName ${jump.host?.hostName}. If its domain is behind it, remove the #`,
+      reason:
+        `Only a guess, from HostName ${jump.host?.hostName}. If this domain is behind the host, remove the #`,
     });
   }
   return routes;
@@ -304,7 +305,7 @@ function patternOf(text: string): string | undefined {
   return domain === undefined || isTooBroad(domain, { isWritten: true }) ? undefined : `.${domain}`;
 }
 
-/** Drops targets that two jump hosts claim: postern does not choose between them. */
+/** Keeps the first of two jump hosts that reach a target, with a note about the other. */
 function withoutRepeats(routes: readonly ProposedRoute[], notes: string[]): ProposedRoute[] {
   const owners = new Map<string, string>();
   return routes.flatMap((route) => {
@@ -312,9 +313,7 @@ function withoutRepeats(routes: readonly ProposedRoute[], notes: string[]): Prop
       const owner = owners.get(text);
       if (owner === undefined) owners.set(text, route.via);
       else if (owner !== route.via) {
-        notes.push(
-          `${text}: ssh reaches it through ${owner} and through ${route.via}; postern uses ${owner}`,
-        );
+        notes.push(`${text}: both ${owner} and ${route.via} reach it; postern uses ${owner}`);
       }
       return owner === undefined;
     });

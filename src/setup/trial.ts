@@ -150,7 +150,7 @@ export class Trial {
       return `${formatTarget(example)} answers through ${via}`;
     } catch (error) {
       if (!isPosternError(error, "refused")) throw error;
-      return `${example.host} is there: it refuses port ${example.port}`;
+      return `${example.host} is reachable and refuses port ${example.port}`;
     }
   }
 

@@ -216,5 +216,5 @@ Deno.test("postern env --for docker prints the block of docker's file, and how c
   assert.match(stderr, /note: containers reach this machine as host\.docker\.internal: .*--add-host=/);
   const lines = await home.run(["env", "--for", "docker", "--shell", "sh"]);
   assert.equal(lines.code, 2, lines.stderr);
-  assert.match(lines.stderr, /Cannot write the settings of docker as shell lines/);
+  assert.match(lines.stderr, /Cannot print docker's settings as shell commands/);
 });

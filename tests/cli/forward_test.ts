@@ -139,7 +139,7 @@ Deno.test("a forward never reaches the control sockets", async () => {
     await client.send("GET /v1/hello HTTP/1.1\r\nHost: localhost\r\n\r\n");
     assert.notEqual(await client.restText(), "");
   });
-  await instance.says(/outcome=not_allowed .*control sockets are there/);
+  await instance.says(/outcome=not_allowed .*control sockets are in that directory/);
   await stop(instance);
 });
 

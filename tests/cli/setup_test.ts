@@ -51,7 +51,7 @@ Deno.test("postern setup adds a catalogue to the configuration, once", async () 
   assert.equal(
     shown.stderr,
     `postern: trying 1 new line …\nok      catalogue 127.0.0.1:${server.port}: answers, without a sign-in\n` +
-      `postern: nothing is written\n`,
+      `postern: nothing written\n`,
   );
   assert.equal(await Deno.readTextFile(path), listen);
 

@@ -68,7 +68,7 @@ setupTest(
     await t.step("without a terminal it prints the diff and writes nothing", async () => {
       const { code, stdout, stderr } = await home.run(["setup", "--timeout", "10s"], { env });
       assert.equal(code, 0, stderr);
-      assert.match(stderr, /nothing is written: to write it, add --yes/);
+      assert.match(stderr, /nothing written; to write it, add --yes/);
       assert.match(stdout, /^\+ {2}bastion: \{ ssh: bastion \}$/m);
       assert.equal(await Deno.readTextFile(configFile), before);
     });

@@ -158,7 +158,7 @@ for (const { engine, hasInstance } of loops) {
       await using _instance = hasInstance ? await home.instance() : undefined;
       const { code, stderr } = await home.run(["nc", "127.0.0.1", String(near.port)]);
       assert.equal(code, 6, stderr);
-      assert.match(stderr, /the ProxyCommand of ssh host "near" asks for it.*would be a loop/);
+      assert.match(stderr, /the ProxyCommand of ssh host "near" requests it.*would be a loop/);
     },
   );
 }

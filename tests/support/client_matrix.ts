@@ -86,7 +86,7 @@ export const matrixClients: readonly MatrixClient[] = [
     peers: ["aria2"],
     https: true,
     direct: "postern",
-    note: "Compares whole names with `no_proxy`; postern connects directly to the names below them.",
+    note: "Ignores the subdomains of a name in `no_proxy`; postern connects to them directly.",
     command: ({ url, host, peers, scratch }) => [
       peers["aria2"] ?? "",
       ...["--no-conf", "--quiet", "--max-tries=1", `--dir=${scratch}`, `--out=${host}`, url],
@@ -157,7 +157,7 @@ export const matrixClients: readonly MatrixClient[] = [
     https: true,
     command: node("node24", nodeGet),
     direct: "postern",
-    note: "The same variable. Compares whole names with `no_proxy`.",
+    note: "The same variable. Ignores the subdomains of a name in `no_proxy`.",
   },
   {
     name: "Node.js `fetch`, older",
@@ -207,7 +207,7 @@ export const matrixClients: readonly MatrixClient[] = [
       peers["kubectl"] ?? "",
       ...["--kubeconfig=/dev/null", `--server=${url}`, "get", "--raw", "/"],
     ],
-    note: "A `proxy-url` in the kubeconfig wins over the variables.",
+    note: "A `proxy-url` in the kubeconfig overrides the variables.",
   },
   {
     name: "Java `HttpClient`",
@@ -229,7 +229,7 @@ export const matrixClients: readonly MatrixClient[] = [
     programs: "jdbc",
     scheme: "jdbc",
     command: java("Query"),
-    note: "The driver leaves the name to the SOCKS proxy. Other drivers may resolve it first.",
+    note: "The driver lets the SOCKS proxy resolve the name. Other drivers may resolve it first.",
   },
   {
     name: "Ruby `Net::HTTP`",
@@ -299,7 +299,7 @@ export const matrixClients: readonly MatrixClient[] = [
     direct: "postern",
     command: ({ url, peers }) => [peers["git"] ?? "", "ls-remote", url],
     note:
-      "The rules apply to every host, in place of `ProxyJump` and `ProxyCommand` of your ssh configuration.",
+      "The rules apply to every host and replace `ProxyJump` and `ProxyCommand` of your ssh configuration.",
   },
   {
     name: "cargo",

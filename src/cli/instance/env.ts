@@ -14,9 +14,9 @@ export default defineCommand({
   name: "env",
   summary: "Print proxy variables for your shell",
   description:
-    "Prints lines for the shell to evaluate. All tested programs understand these variables; postern reports on " +
-    "stderr what they cannot express. Java, JDBC, git over ssh and docker need more: --for writes what one kind of " +
-    "program needs, and --for all everything at once. To run a single program, use postern run.",
+    "Prints shell commands that set proxy variables. All tested programs understand the variables; postern reports " +
+    "on stderr what they cannot express. Java, JDBC, git over ssh and docker need other settings: --for prints those " +
+    "of one kind of program, and --for all those of every kind except docker. To run a single program, use postern run.",
   examples: [
     ['eval "$(postern env)"', "Set the variables in sh, bash and zsh"],
     ["postern env --shell fish | source", "Set them in fish"],
@@ -31,7 +31,7 @@ export default defineCommand({
     })),
     programs: optional(option("--for", oneOf([...programKinds, "docker"], "PROGRAMS"), {
       description: words(
-        `Write variables for one kind of program: ${alternatives([...programKinds, "docker"])} ` +
+        `Print settings for one kind of program: ${alternatives([...programKinds, "docker"])} ` +
           "(default: all programs that read proxy variables).",
       ),
     })),
@@ -53,9 +53,9 @@ export default defineCommand({
     if (asked === "docker" && (unset || (shell ?? "json") !== "json")) {
       throw new PosternError(
         "usage",
-        "Cannot write the settings of docker as shell lines: docker reads a file",
+        "Cannot print docker's settings as shell commands: docker reads a file",
         {
-          hint: "print the file's block: postern env --for docker",
+          hint: "print the block for the file: postern env --for docker",
         },
       );
     }

@@ -12,17 +12,17 @@ import { demandOneSource } from "./nc_target.ts";
 
 export default defineCommand({
   name: "forward",
-  summary: "Open local ports for targets that the rules route",
+  summary: "Open local ports to targets through the rules",
   description:
-    "Listens on PORT and connects each client to HOST:PORT as the rules route it, for programs that know no proxy. The " +
+    "Listens on PORT and connects each client to HOST:PORT through the rules, for programs without proxy support. The " +
     "running instance listens until the command ends; without an instance, or with an older one, the command " +
     "listens by itself and says so. Each FORWARD is [ADDR:]PORT:HOST:PORT as for ssh -L (default ADDR: localhost), " +
-    "or svc/NAME [LOCAL:]REMOTE... as for kubectl port-forward. PORT 0, or an empty LOCAL, picks a free port. A path " +
-    "stands for a unix socket on either side. Any local user can connect to a TCP port; only you can connect to a " +
+    "or svc/NAME [LOCAL:]REMOTE... as for kubectl port-forward. PORT 0, or an empty LOCAL, picks a free port. On " +
+    "either side, a path means a unix socket. Any local user can connect to a TCP port; only you can connect to a " +
     'unix socket. The first line on stdout is "ready ADDR...".',
   examples: [
     ["postern forward 5432:db.shop.svc:5432", "Forward localhost:5432 to a Service"],
-    ["postern forward svc/db 5432:5432 -n shop", "The same, spelled as for kubectl"],
+    ["postern forward svc/db 5432:5432 -n shop", "The same in kubectl's syntax"],
     ["postern forward ./db.sock:db.example:5432", "Listen on a unix socket for your user only"],
     ["postern forward 0:db.example:5432 8080:web.example:80", "Two forwards, one on a free port"],
   ],
@@ -31,13 +31,13 @@ export default defineCommand({
       description: words("[ADDR:]PORT:HOST:PORT, PATH:HOST:PORT, or svc/NAME [LOCAL:]REMOTE..."),
     })),
     options: multiple(option("--forward", "-L", string({ metavar: "[ADDR:]PORT:HOST:PORT" }), {
-      description: words("Another FORWARD, as for ssh."),
+      description: words("Another FORWARD, in the syntax of ssh."),
     })),
     namespace: optional(option("--namespace", "-n", string({ metavar: "NAMESPACE" }), {
-      description: words("Namespace of svc/NAME (default: the one that the rules use for short names)."),
+      description: words("Namespace of svc/NAME (default: the namespace of short names in the rules)."),
     })),
     allowOpen: option("--allow-open", {
-      description: words("Allow addresses that other machines can reach; a forward asks for no password."),
+      description: words("Allow addresses that other machines can reach; a forward has no password."),
     }),
     readyFile: optional(option("--ready-file", pathValue("PATH"), {
       description: words("File for the bound addresses, one per line, written when they accept clients."),

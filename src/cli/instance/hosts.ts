@@ -14,9 +14,10 @@ export default defineCommand({
   name: "hosts",
   summary: "Print names and their addresses as a hosts file",
   description:
-    "For machines whose resolver cannot send single domains to postern: an instance with dns.loopback prints a block " +
-    "for /etc/hosts. It listens for these names, also after a restart, until you print other names or release them. " +
-    "Without NAME it prints every Service, every rule for a single name, and every name that was looked up.",
+    "Prints a block for /etc/hosts, for machines whose resolver cannot send single domains to postern. Requires " +
+    "dns.loopback. The instance listens for the printed names, even after a restart, until you print other names or " +
+    "release them. Without NAME, prints every Service, every rule for a single name, and every name that a client " +
+    "looked up.",
   examples: [
     ["postern hosts db.shop.svc cache.shop.svc", "Print two names and listen for them"],
     ["postern hosts | sudo tee -a /etc/hosts", "Add all known names to the hosts file"],
@@ -27,7 +28,7 @@ export default defineCommand({
       description: words("Name to print (default: all known names)."),
     })),
     release: option("--release", {
-      description: words("Print nothing, and let the listeners close when idle."),
+      description: words("Print nothing, and close the listeners when they are idle."),
     }),
     id: instanceOption(),
     output: outputOption(["hosts", "json", "yaml"], "hosts"),
@@ -46,13 +47,11 @@ export default defineCommand({
     for (const { name, reason } of info.problems) {
       await world.terminal.err(`postern: left out ${printable(name)}: ${printable(reason)}\n`);
     }
-    if (release) return await world.terminal.err("postern: the printed names are released\n");
+    if (release) return await world.terminal.err("postern: released the printed names\n");
     if (output !== "hosts") return await printValue(world, info, output);
     await world.terminal.out(await hostsText(info, { id, platform: world.process.platform }));
     await world.terminal.err(
-      `postern: listening for ${
-        counted(info.hosts.length, "name")
-      }; every user of this machine can connect\n`,
+      `postern: listening for ${counted(info.hosts.length, "name")}; any local user can connect\n`,
     );
   },
 });

@@ -17,29 +17,28 @@ export default defineCommand({
   name: "nc",
   summary: "Connect standard input and output to a target",
   description:
-    "Connects through the rules, as netcat would connect directly: for the ProxyCommand of ssh and for scripts. Uses " +
-    "the running instance, also if its listeners require a password; without one, postern connects by itself as an " +
-    "instance would. The end of the input closes only the direction to the target. The exit code is 0 when the " +
-    "target has ended the connection.",
+    "Works like netcat, but connects through the rules: for ssh's ProxyCommand and for scripts. Uses the running " +
+    "instance and needs no listener password; without an instance, postern connects by itself. The end of the input " +
+    "closes only the direction to the target. The exit code is 0 when the target ends the connection.",
   examples: [
     ["postern nc %h %p", "As ProxyCommand of ssh: reach a server through the rules"],
     ["postern nc db.example.net 5432", "Connect to a target"],
-    ["postern nc -z -w 5 '[2001:db8::1]:22'", "Check for at most 5 s whether a port accepts connections"],
+    ["postern nc -z -w 5 '[2001:db8::1]:22'", "Check whether a port accepts connections, for at most 5 s"],
   ],
   parser: object({
     host: argument(string({ metavar: "HOST" }), {
-      description: words("Target name or IP address, also as HOST:PORT; only then IPv6 needs brackets."),
+      description: words("Target name or IP address, or HOST:PORT; IPv6 needs brackets only in HOST:PORT."),
     }),
     port: optional(argument(string({ metavar: "PORT" }), { description: words("Target port.") })),
     wait: optional(option("-w", wholeNumber({ metavar: "SECONDS", min: 0, max: mostSeconds }), {
-      description: words("Time limit for connecting in seconds (default: listen.limits.dial)."),
+      description: words("Timeout for connecting, in seconds (default: listen.limits.dial)."),
     })),
     quit: optional(option("-q", wholeNumber({ metavar: "SECONDS", min: -1, max: mostSeconds }), {
-      description: words("End this many seconds after the end of the input (default: -1, never)."),
+      description: words("Exit this many seconds after the end of the input (default: -1, never)."),
     })),
-    isProbe: option("-z", { description: words("End after connecting; transfer no data.") }),
+    isProbe: option("-z", { description: words("Exit after connecting, without transferring data.") }),
     closes: option("-N", {
-      description: words("Accepted for scripts: nc always passes the end of the input on."),
+      description: words("No effect, accepted for scripts: nc always passes the end of the input on."),
     }),
     id: instanceOption("Use only this running instance (default: default, or the configuration)."),
   }),

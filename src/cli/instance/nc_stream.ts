@@ -60,7 +60,7 @@ export async function withPatience<T>(
   } catch (error) {
     if (!late.aborted || error !== late.reason) throw error;
     throw new PosternError("timeout", `Cannot reach ${formatTarget(target)}: no answer within ${seconds} s`, {
-      hint: "raise the time limit: -w SECONDS",
+      hint: "raise the timeout: -w SECONDS",
     });
   }
 }

@@ -18,6 +18,6 @@ export const programKinds = [
 /** `--socks`. */
 export const socksOption = option("--socks", {
   description: words(
-    "Name the SOCKS proxy in ALL_PROXY (default: the HTTP proxy). Some HTTP libraries fail when they read it.",
+    "Set ALL_PROXY to the SOCKS proxy (default: the HTTP proxy). Some HTTP libraries fail with it.",
   ),
 });

@@ -37,7 +37,7 @@ const options = object({
   })),
   forwards: multiple(option("--forward", "-L", string({ metavar: "[ADDR:]PORT:HOST:PORT" }), {
     description: words(
-      "Listen on PORT of ADDR (default: localhost) and connect each client to HOST:PORT as the rules route it; a path stands for a unix socket on either side. Any local user can connect to a TCP port; only you can connect to a unix socket.",
+      "Listen on PORT of ADDR (default: localhost) and connect each client to HOST:PORT through the rules; on either side, a path means a unix socket. Any local user can connect to a TCP port; only you can connect to a unix socket.",
     ),
   })),
   routes: multiple(option("--route", string({ metavar: "PATTERN=TRANSPORT" }), {

@@ -15,13 +15,13 @@ export default wrapping(defineCommand({
   name: "run",
   summary: "Run a program with the proxy variables set",
   description:
-    "Sets the variables of postern env for this program only, for all kinds of programs at once. Options of " +
-    "postern come before CMD; everything after it is passed on unchanged, and no shell reads it. postern exits with " +
-    "the program's exit code, or with 125 if postern itself fails, 126 if the program cannot be run, and 127 if it " +
-    "is missing. Without a running instance, postern starts one until the program ends.",
+    "Sets the variables of postern env --for all, for this program only. Put postern's options before CMD; postern " +
+    "passes everything after it on unchanged, without a shell. postern exits with the program's exit code, or with " +
+    "125 if postern itself fails, 126 if the program cannot be run, and 127 if it is missing. Without a running " +
+    "instance, postern starts one and stops it when the program ends.",
   examples: [
     ["postern run -- npm install", "Run npm through postern"],
-    ["postern run git clone git@git.lab.example:team/app.git", "Clone over ssh by the rules"],
+    ["postern run git clone git@git.lab.example:team/app.git", "Clone over ssh through the rules"],
     ["postern run --for jdbc java -jar app.jar", "Set only the variables for JDBC drivers"],
   ],
   parser: object({

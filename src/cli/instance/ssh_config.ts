@@ -11,10 +11,10 @@ export default defineCommand({
   name: "ssh-config",
   summary: "Print an ssh configuration for the routed hosts",
   description:
-    "Prints a Host block for each rule that leads through a transport, with postern nc as ProxyCommand: ssh, scp, " +
-    "rsync and git then reach these hosts by their names. Store it in a file, and include the file at the start of " +
-    "~/.ssh/config. postern ignores its own ProxyCommand when it reads that configuration. Rules that ssh patterns " +
-    "cannot express are reported on stderr, and in comments.",
+    "Prints a Host block for each rule that does not connect directly, with postern nc as ProxyCommand. ssh, scp, " +
+    "rsync and git then reach these hosts by name. Store the output in a file and include it at the start of " +
+    "~/.ssh/config. When postern itself reads that configuration, it ignores this ProxyCommand. Rules that ssh " +
+    "patterns cannot express are reported on stderr and in comments.",
   examples: [
     [
       "postern ssh-config > ~/.ssh/postern.conf",
@@ -23,7 +23,7 @@ export default defineCommand({
     ["postern ssh-config --id lab", "Print the blocks for another instance"],
   ],
   parser: object({
-    id: instanceOption("Instance ID; the blocks then need this instance (default: default)."),
+    id: instanceOption("Instance to use; the blocks then require it (default: default)."),
   }),
   async run({ id }, world, context) {
     const { signal, globals: { config } } = context;
@@ -37,7 +37,7 @@ export default defineCommand({
       await world.terminal.err(`postern: no ssh pattern for ${printable(rule)}: ${printable(why)}\n`);
     }
     if (hosts.routed.length === 0) {
-      await world.terminal.err("postern: no rule leads through a transport\n");
+      await world.terminal.err("postern: no routed host to print\n");
     }
     const { self, platform, directory } = world.process;
     const command = [

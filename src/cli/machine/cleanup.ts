@@ -2,7 +2,7 @@ import { object } from "@optique/core/constructs";
 import { option } from "@optique/core/primitives";
 import type { DnsChange } from "../../resolver/mod.ts";
 import { counted } from "../../core/mod.ts";
-import { isPosternError } from "../../words/mod.ts";
+import { isPosternError, type PosternError } from "../../words/mod.ts";
 import { defineCommand } from "../line/command.ts";
 import { tellDnsChange } from "./dns_change.ts";
 import { tellRestored } from "./system_proxy.ts";
@@ -34,15 +34,19 @@ export default defineCommand({
       await world.terminal.err(`postern: deleted the learned state of ${counted(count, "cluster")}\n`);
       return;
     }
-    let change: DnsChange;
+    let denied: PosternError | undefined;
+    let change: DnsChange = { written: [], removed: [] };
     try {
       change = await cleanUp(world, { signal });
     } catch (error) {
       if (!isPosternError(error, "not_allowed")) throw error;
-      throw error.with({ hint: "run as root: sudo postern cleanup" });
+      // Root has no system proxy, so only this run can restore it.
+      denied = error.with({ hint: "run as root: sudo postern cleanup" });
     }
+    if (change.removed.length > 0) await tellDnsChange(world, change);
     const restored = await restoreDeadProxy(world, { signal });
-    if (!restored || change.removed.length > 0) await tellDnsChange(world, change);
     if (restored) await tellRestored(world, restored);
+    if (denied) throw denied;
+    if (!restored && change.removed.length === 0) await tellDnsChange(world, change);
   },
 });

@@ -23,7 +23,7 @@ export default defineCommand({
     "lines that work as a diff, each with its reason, and asks before it writes them. Existing lines stay as they " +
     "are; a second run proposes only what is new. Without a terminal, postern only prints the diff.",
   examples: [
-    ["postern setup", "Propose a configuration, and write it after a yes"],
+    ["postern setup", "Propose a configuration and write it after you confirm"],
     ["postern setup --dry-run", "Print the diff"],
     ["postern setup --yes --config work.yaml", "Write to another file, without confirmation"],
     ["postern setup --yes -o json", "Print the results of the checks as JSON"],
@@ -61,7 +61,7 @@ export default defineCommand({
     const steps = isChanged ? await nextSteps(world, plan, { config: globals.config, signal }) : [];
     if (!isTable) await printValue(world, valueOf(plan, { written, steps }), output);
     if (written.length > 0) await tell(`wrote ${written.join(", ")}`);
-    else if (isChanged) await tell(`nothing is written${dryRun ? "" : ": to write it, add --yes"}`);
+    else if (isChanged) await tell(`nothing written${dryRun ? "" : "; to write it, add --yes"}`);
     else await tell(nothingText(plan));
     if (isTable && written.length > 0) { for (const step of steps) await tell(`next: ${step}`); }
   },

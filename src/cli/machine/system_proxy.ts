@@ -12,15 +12,15 @@ const desktops: readonly DesktopName[] = ["gnome", "kde", "macos", "windows"];
 
 export default defineCommand({
   name: "system-proxy",
-  summary: "Make the system's programs use the PAC file",
+  summary: "Set the PAC file in the desktop's proxy settings",
   description:
-    "on sets the PAC address of the running instance in the settings of GNOME, KDE, macOS or Windows, off restores " +
-    "the former settings, and status shows the settings. The former settings are stored first, so postern cleanup " +
-    "can restore them after a crash. off keeps settings that you changed meanwhile. Stopping the instance changes " +
-    "no settings.",
+    "on writes the PAC address of the running instance to the settings of GNOME, KDE, macOS or Windows. off restores " +
+    "the previous settings, except those that you have changed since. status shows the settings. postern stores the " +
+    "previous settings first, so postern cleanup can restore them after a crash. Stopping the instance changes no " +
+    "settings.",
   examples: [
-    ["postern system-proxy on", "Send the programs of this desktop to the running instance"],
-    ["postern system-proxy off", "Restore the former settings"],
+    ["postern system-proxy on", "Make this desktop use the PAC file of the running instance"],
+    ["postern system-proxy off", "Restore the previous settings"],
     ["postern system-proxy status", "Show the settings"],
   ],
   parser: object({
@@ -50,14 +50,18 @@ async function turnOn(
   const { listeners } = await (await connectInstance(world, id, { signal })).status({ signal });
   const url = pacAddress(listeners);
   if (url === undefined) {
-    throw new PosternError("config", `Cannot set the system proxy: instance "${id}" serves no PAC file`, {
-      hint: "add a port to listen.mixed or listen.http",
-    });
+    throw new PosternError(
+      "config",
+      `Cannot set the system proxy: instance "${id}" serves no PAC file on loopback`,
+      {
+        hint: "add a loopback address to listen.mixed or listen.http",
+      },
+    );
   }
   const { title, isChanged } = await setSystemProxy(world, { name, id, url }, { signal });
   await world.terminal.err(
     isChanged
-      ? `postern: ${title} uses ${url}; restore the former settings with: postern system-proxy off\n`
+      ? `postern: ${title} uses ${url}; restore the previous settings with: postern system-proxy off\n`
       : `postern: nothing to change: ${title} already uses ${url}\n`,
   );
 }
@@ -84,8 +88,8 @@ export async function tellRestored(world: World, outcome: RestoredProxy | undefi
   const { title, restored, left } = outcome;
   const lines = [
     ...restored.map((key) => `restored ${title}: ${key}`),
-    ...left.map((key) => `left ${title}: ${key}, which another program changed`),
+    ...left.map((key) => `kept ${title}: ${key}, which another program changed`),
   ];
-  if (lines.length === 0) lines.push(`${title} has the former settings already`);
+  if (lines.length === 0) lines.push(`${title} already has the previous settings`);
   await world.terminal.err(lines.map((line) => `postern: ${printable(line)}\n`).join(""));
 }

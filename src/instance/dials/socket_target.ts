@@ -24,9 +24,13 @@ export async function connectToSocket(
     if (directory === undefined) continue;
     const own = await files.real(directory).catch(() => directory);
     if (!real.startsWith(`${own}/`)) continue;
-    throw new PosternError("not_allowed", `Cannot connect to "${path}": the control sockets are there`, {
-      hint: "forward to a socket in another directory",
-    });
+    throw new PosternError(
+      "not_allowed",
+      `Cannot connect to "${path}": postern's control sockets are in that directory`,
+      {
+        hint: "forward to a socket in another directory",
+      },
+    );
   }
   return await network.connect({ path: real }, { signal });
 }

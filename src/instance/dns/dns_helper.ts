@@ -137,7 +137,7 @@ export class DnsHelper implements AsyncDisposable {
     if (isOther && loopback) {
       this.#deps.log.info("dns.loopback", {
         range: loopback.range.text,
-        access: "every user of this machine can connect to the names",
+        access: "any local user can connect to the names",
       });
     }
     for (const [before, now] of replaced) {

@@ -108,7 +108,7 @@ export class PinnedHosts {
   #addresses(): FakeAddresses {
     const addresses = this.#deps.addresses();
     if (addresses) return addresses;
-    throw new PosternError("config", "Cannot list hosts: the instance gives names no loopback addresses", {
+    throw new PosternError("config", "Cannot list hosts: the instance assigns no loopback addresses", {
       hint: "set dns.loopback, for example to 127.64.0.0/12, and listen.dns",
     });
   }

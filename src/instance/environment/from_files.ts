@@ -87,7 +87,7 @@ export async function explainFromFiles(
 
 export interface DialFromFilesOptions {
   readonly target: Target;
-  /** The ssh hosts whose ProxyCommand asks for the connection. */
+  /** The ssh hosts whose ProxyCommand requests the connection. */
   readonly hops?: readonly string[];
   readonly log: Log;
   readonly signal: AbortSignal;

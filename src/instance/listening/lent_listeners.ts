@@ -50,7 +50,7 @@ export class LentListeners<B extends BoundListener> {
     this.#lent.delete(id);
     lent.closed.abort();
     const closing = this.#close(lent.bound);
-    lent.ended.abort(new PosternError("cancelled", "The command that asked for the forward has ended"));
+    lent.ended.abort(new PosternError("cancelled", "The command that requested the forward has ended"));
     await closing;
   }
 

@@ -39,7 +39,7 @@ export interface BoundListener {
   readonly only?: readonly string[] | undefined;
   /** The target and the name of a forward. */
   readonly forward?: Pick<ForwardSettings, "target" | "name"> | undefined;
-  /** Whether it ends with the command that asked for it. */
+  /** Whether it ends with the command that requested it. */
   readonly ofCommand?: boolean;
 }
 
@@ -75,7 +75,7 @@ interface Wanted {
   readonly listener: ListenerSettings | ForwardSettings;
   readonly users: readonly User[];
   readonly deps: ListenerDeps;
-  /** Whether a command asked for it: the socket is not one of the settings. */
+  /** Whether a command requested it: the socket is not one of the settings. */
   readonly isLent?: boolean;
 }
 

@@ -51,9 +51,9 @@ export class HeadRoom {
   }
 
   #full(status: number): Http1Problem {
-    return new Http1Problem(status, `Cannot read a head of more than ${freeHead} bytes now`, {
-      reason: `incomplete large heads already take ${this.#most >> 20} MiB`,
-      hint: "try again later, or send a smaller head",
+    return new Http1Problem(status, "Cannot buffer another large head", {
+      reason: `incomplete heads already use ${this.#most >> 20} MiB`,
+      hint: "retry later, or send a smaller head",
     });
   }
 }

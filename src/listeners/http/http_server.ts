@@ -120,7 +120,9 @@ class PageServer {
     this.#options = options;
     this.#arrive = deps.limits?.handshake ?? 10_000;
     this.#idle = deps.limits?.keepAlive ?? 60_000;
-    this.#head = headLimits({ head: deps.limits?.head ?? freeHead });
+    const head = deps.limits?.head;
+    // listen.limits.head does not apply to the control socket, so its errors must not name it.
+    this.#head = head === undefined ? { head: freeHead, line: freeHead } : headLimits({ head });
   }
 
   /** The next request; undefined when the client closed, was idle too long, or sent an invalid head. */

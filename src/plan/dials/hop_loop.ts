@@ -2,14 +2,14 @@ import { formatTarget, PosternError, type Target } from "../../words/mod.ts";
 import type { Route } from "../../routing/mod.ts";
 import { hopsOf, type Plan } from "../plan.ts";
 
-/** A target, and the ssh hosts whose ProxyCommand asks for it. */
+/** A target, and the ssh hosts whose ProxyCommand requests it. */
 export interface HopRequest {
   readonly target: Target;
   readonly hops: readonly string[];
 }
 
 /**
- * Throws if the path of a target uses one of these ssh hosts. Their ProxyCommand asks for the connection, so the
+ * Throws if the path of a target uses one of these ssh hosts. Their ProxyCommand requests the connection, so the
  * path would wait for itself.
  */
 export async function demandNoHop(
@@ -22,7 +22,7 @@ export async function demandNoHop(
     if (!own) continue;
     throw new PosternError(
       "not_allowed",
-      `Cannot reach ${formatTarget(target)}: the ProxyCommand of ssh host "${own.host}" asks for it, ` +
+      `Cannot reach ${formatTarget(target)}: the ProxyCommand of ssh host "${own.host}" requests it, ` +
         `and transport "${name}" connects through that host, which would be a loop`,
       {
         detail: "loop",

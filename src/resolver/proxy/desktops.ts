@@ -14,11 +14,11 @@ export type RunProgram = (
   env?: Readonly<Record<string, string>>,
 ) => Promise<string>;
 
-/** How to read and write the proxy settings of a desktop with its own programs. */
+/** Reads and writes the proxy settings of a desktop with its own programs. */
 export interface Desktop {
   /** The name for people. */
   readonly title: string;
-  /** The settings that select a PAC file. Answers of the programs are checked like any input. */
+  /** Reads the settings that select a PAC file; throws if a program prints something unexpected. */
   readonly read: (run: RunProgram) => Promise<DesktopSettings>;
   /** The values for a PAC file. */
   readonly wanted: (url: string, now: DesktopSettings) => DesktopSettings;
@@ -26,7 +26,7 @@ export interface Desktop {
   readonly write: (key: string, value: string | undefined) => readonly (readonly string[])[];
   /** The address of the PAC file in use; undefined without one. */
   readonly pacUrl: (now: DesktopSettings) => string | undefined;
-  /** Tells running programs about the change; it may fail, because they also notice at their next start. */
+  /** The command that announces a change to running programs; without it, they read the settings at their next start. */
   readonly announce?: readonly string[];
 }
 
@@ -54,7 +54,7 @@ const gnome: Desktop = {
   pacUrl: (now) => now.get("mode") === "'auto'" ? now.get("autoconfig-url")?.slice(1, -1) : undefined,
 };
 
-/** A text in GVariant's form; nothing else belongs into `gsettings set`. */
+/** A text in GVariant's form; `gsettings set` gets nothing else. */
 function gnomeText(output: string): string {
   const value = output.trim();
   if (isPlain(value) && /^(['"]).*\1$/.test(value)) return value;
@@ -194,7 +194,7 @@ function isPlain(text: string): boolean {
 }
 
 function unreadable(program: string, output: string): PosternError {
-  return new PosternError("protocol", `Cannot read the answer of ${program}`, {
+  return new PosternError("protocol", `Cannot read the output of ${program}`, {
     reason: `unexpected text "${plainText(output.trim(), { limit: 80 })}"`,
   });
 }

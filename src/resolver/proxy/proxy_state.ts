@@ -3,11 +3,18 @@ import { PosternError } from "../../words/mod.ts";
 import type { World } from "../../world/mod.ts";
 import { type DesktopName, desktopNames } from "./desktops.ts";
 
-/** A changed setting: its former value and postern's value; null for the default. */
+/** A changed setting: its previous value and postern's value; null for the default. */
 export interface ChangedSetting {
   readonly key: string;
   readonly before: string | null;
   readonly set: string;
+  /** The value from an earlier `on`, which the setting keeps if the change to `set` fails. */
+  readonly replaced?: string;
+}
+
+/** Whether postern gave the setting this value. */
+export function isOurs({ set, replaced }: ChangedSetting, value: string | undefined): value is string {
+  return value !== undefined && (value === set || value === replaced);
 }
 
 /** What `system-proxy on` changed; stored before the first change, so that it can be restored after a crash. */
@@ -46,7 +53,7 @@ export async function storeProxyState(
   );
 }
 
-/** The file with the former settings. */
+/** The file with the previous settings. */
 export function proxyStatePath({ places }: Pick<World, "places">): string {
   return `${places.state}/system-proxy.json`;
 }
@@ -57,7 +64,8 @@ function isState(value: unknown): value is ProxyState {
   return desktopNames.some((name) => name === desktop) && isText(id) && isText(url) &&
     settings.every((one: unknown) =>
       isRecord(one) && isText(one["key"]) && isText(one["set"]) &&
-      (one["before"] === null || isText(one["before"]))
+      (one["before"] === null || isText(one["before"])) &&
+      (one["replaced"] === undefined || isText(one["replaced"]))
     );
 }
 

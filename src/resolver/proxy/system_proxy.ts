@@ -12,6 +12,7 @@ import {
 } from "./desktops.ts";
 import {
   type ChangedSetting,
+  isOurs,
   type ProxyState,
   proxyStatePath,
   readProxyState,
@@ -33,9 +34,9 @@ export interface SystemProxy {
 /** The result of `off`. */
 export interface RestoredProxy {
   readonly title: string;
-  /** The settings with their former value again. */
+  /** The settings that have their previous value again. */
   readonly restored: readonly string[];
-  /** The settings that another program changed meanwhile; postern leaves them. */
+  /** The settings that another program has changed since; postern keeps them. */
   readonly left: readonly string[];
 }
 
@@ -68,7 +69,7 @@ export async function systemProxy(
 }
 
 /**
- * Makes the system use a PAC file. Stores the former settings first, so that they can be restored even after a crash.
+ * Makes the system use a PAC file. Stores the previous settings first, so that they can be restored even after a crash.
  * A repeated call keeps those of the first one, unless another program has changed the settings meanwhile.
  */
 export async function setSystemProxy(
@@ -87,8 +88,10 @@ export async function setSystemProxy(
   const former = new Map(state?.settings.map((setting) => [setting.key, setting]));
   const settings = [...wanted(url, now)].map(([key, set = ""]): ChangedSetting => {
     const earlier = former.get(key);
-    const isOurs = earlier !== undefined && now.get(key) === earlier.set;
-    return { key, before: isOurs ? earlier.before : now.get(key) ?? null, set };
+    const value = now.get(key);
+    return earlier && isOurs(earlier, value)
+      ? { key, before: earlier.before, set, replaced: value }
+      : { key, before: value ?? null, set };
   });
   await storeProxyState(world, { desktop: used, id, url, settings });
   const changes = settings.filter(({ key, set }) => now.get(key) !== set);
@@ -96,7 +99,7 @@ export async function setSystemProxy(
   return { title, isChanged: changes.length > 0 };
 }
 
-/** Restores the former settings, except those that another program changed; undefined if postern changed none. */
+/** Restores the previous settings, except those that another program changed; undefined if postern changed none. */
 export async function restoreSystemProxy(
   world: Settled,
   options: RunOptions,
@@ -111,19 +114,20 @@ export async function restoreSystemProxy(
   const restored = new Map<string, string | undefined>();
   const left: string[] = [];
   // In reverse: the setting that selects the PAC file was written last.
-  for (const { key, before, set } of state.settings.toReversed()) {
+  for (const setting of state.settings.toReversed()) {
+    const { key, before } = setting;
+    const value = now.get(key);
     // A network service may be gone.
-    if (!now.has(key) || set === before) continue;
-    const value = now.get(key) ?? null;
-    if (value === set) restored.set(key, before ?? undefined);
-    else if (value !== before) left.push(key);
+    if (!now.has(key) || (value ?? null) === before) continue;
+    if (isOurs(setting, value)) restored.set(key, before ?? undefined);
+    else left.push(key);
   }
   await writeAll(restored, parts, run);
   await world.files.remove(proxyStatePath(world));
   return { title: parts.title, restored: [...restored.keys()], left };
 }
 
-/** Restores the former settings if nothing answers at the address of the PAC file. */
+/** Restores the previous settings if nothing answers at the address of the PAC file. */
 export async function restoreDeadProxy(
   world: Settled & Pick<World, "network">,
   options: RunOptions,
@@ -140,24 +144,26 @@ export function pacTarget({ url }: Pick<ProxyState, "url">): Target {
     "config",
     `Cannot read the address of the PAC file: "${plainText(url)}" is not a URL`,
     {
-      hint: "restore the former settings: postern system-proxy off",
+      hint: "restore the previous settings: postern system-proxy off",
     },
   );
 }
 
-/** The PAC file's address on the best of these listeners: on loopback, without a password. */
+/**
+ * The PAC file's address on the best of these listeners, one without a password. Only on loopback: off loopback the
+ * `Host` check rejects browsers, which would then connect directly.
+ */
 export function pacAddress(
   listeners: readonly { readonly kind: string; readonly address: string; readonly auth: boolean }[],
 ): string | undefined {
-  const found = listeners.filter(({ kind, address }) =>
-    (kind === "mixed" || kind === "http") && /:\d+$/.test(address)
-  )
-    .map(({ address, auth }) => {
-      const local = address.replace(/^0\.0\.0\.0(?=:)/, "127.0.0.1").replace(/^\[::\](?=:)/, "[::1]");
-      const isLocal = /^(127\.|\[::1\]|localhost:)/.test(local);
-      return { url: `http://${local}/proxy.pac`, cost: (auth ? 1 : 0) + (isLocal ? 0 : 2) };
-    });
-  return found.sort((one, other) => one.cost - other.cost)[0]?.url;
+  const found = listeners.filter(({ kind }) => kind === "mixed" || kind === "http")
+    .map(({ address, auth }) => ({
+      address: address.replace(/^0\.0\.0\.0(?=:)/, "127.0.0.1").replace(/^\[::\](?=:)/, "[::1]"),
+      auth,
+    }))
+    .filter(({ address }) => /^(127\.[\d.]+|\[::1\]|localhost):[1-9]\d*$/.test(address));
+  const best = found.find(({ auth }) => !auth) ?? found[0];
+  return best && `http://${best.address}/proxy.pac`;
 }
 
 /** Writes settings and reads them again: some programs report success without a session to write to. */
@@ -176,11 +182,10 @@ async function writeAll(changes: DesktopSettings, parts: Desktop, run: RunProgra
       hint: "run the command in a terminal of the desktop session",
     });
   }
-  // Programs that do not hear it read the settings when they start.
   if (announce) await run(announce).catch((error) => demandAbsent(error));
 }
 
-/** Ignores a missing or failed messenger, but not an interruption. */
+/** Ignores a failed announcement, but not an interruption. */
 function demandAbsent(error: unknown): void {
   if (!(error instanceof PosternError) || error.code === "cancelled") throw error;
 }
@@ -200,7 +205,7 @@ function runner({ process, clock }: Pick<World, "process" | "clock">, { signal }
     throw new PosternError("config", `Cannot run "${text}"`, {
       reason: plainText(said, { limit: 200 }) || `${program} ended with ${code}`,
       exit: 1,
-      hint: "run the command in a terminal of the desktop session, or name the desktop with --desktop",
+      hint: "run the command in a terminal of the desktop session, or select the desktop with --desktop",
     });
   };
 }
@@ -226,10 +231,10 @@ function otherDesktop(world: Settled, { desktop: name }: ProxyState): PosternErr
   const { title } = desktopFor(world, name);
   return new PosternError(
     "config",
-    `Cannot set the system proxy: postern still holds the settings of ${title}`,
+    `Cannot set the system proxy: postern has set it in ${title}`,
     {
       exit: 1,
-      hint: "restore them first: postern system-proxy off",
+      hint: "restore that setting first: postern system-proxy off",
     },
   );
 }

@@ -181,7 +181,7 @@ async function nameOf(address: string, { signal }: { signal: AbortSignal }): Pro
 function nameError(cause: Error | undefined, address: string): PosternError {
   return new PosternError("name_not_found", `Cannot find the name of ${address}`, {
     cause,
-    reason: "the system resolver knows none",
+    reason: "the system resolver has no name for it",
   });
 }
 

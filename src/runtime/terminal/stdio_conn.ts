@@ -128,7 +128,7 @@ export class StdioConn extends StreamedConn implements Conn {
         if (this.#linger !== undefined) this.#linger = longestPause;
       }
     } catch (error) {
-      this.#failure ??= fileError(error, "read the standard input");
+      this.#failure ??= fileError(error, "read standard input");
     } finally {
       this.#reading = undefined;
     }
@@ -136,8 +136,8 @@ export class StdioConn extends StreamedConn implements Conn {
 }
 
 function writeError(error: unknown): unknown {
-  if (!(error instanceof Deno.errors.BrokenPipe)) return fileError(error, "write to the standard output");
-  return new PosternError("unreachable", "Cannot write to the standard output: its reader has closed it", {
+  if (!(error instanceof Deno.errors.BrokenPipe)) return fileError(error, "write to standard output");
+  return new PosternError("unreachable", "Cannot write to standard output: the reader closed it", {
     cause: error,
     detail: "reset",
   });

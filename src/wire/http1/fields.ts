@@ -1,3 +1,5 @@
+import { trimmed } from "./blanks.ts";
+
 /**
  * The header fields of a message with their original order and case. Lookups ignore case. Immutable: edits
  * return a new object.
@@ -43,7 +45,7 @@ export class Fields {
   /** The elements of a comma-separated list over all its lines (RFC 9110, section 5.6.1), in lowercase. */
   tokens(name: string): readonly string[] {
     if (!this.has(name)) return [];
-    return this.all(name).join(",").toLowerCase().split(",").map((token) => token.trim()).filter((token) =>
+    return this.all(name).join(",").toLowerCase().split(",").map((token) => trimmed(token)).filter((token) =>
       token !== ""
     );
   }

@@ -1,4 +1,5 @@
 import type { RequestHead, ResponseHead } from "./http1.ts";
+import { trimmed } from "./blanks.ts";
 import { Http1Problem } from "./http1_problem.ts";
 import { quoted } from "./http1_text.ts";
 
@@ -67,7 +68,7 @@ function statedFraming({ version, fields }: RequestHead | ResponseHead, status: 
  */
 function contentLength(lines: readonly string[], status: number): number | undefined {
   if (lines.length === 0) return undefined;
-  const values = lines.join(",").split(",").map((value) => value.trim());
+  const values = lines.join(",").split(",").map((value) => trimmed(value));
   const first = values[0] ?? "";
   if (!/^[0-9]{1,15}$/.test(first) || values.some((value) => value !== first)) {
     throw new Http1Problem(status, `Cannot read Content-Length ${quoted(values.join(", "))}`);

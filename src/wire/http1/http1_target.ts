@@ -40,7 +40,7 @@ export function requestTarget({ method, target }: Pick<RequestHead, "method" | "
   }
   const lowered = scheme.toLowerCase();
   const { authority, authorization } = withoutUser(sent);
-  const wanted = parseAuthority(authority, lowered === "https" || lowered === "wss" ? 443 : 80);
+  const wanted = parseAuthority(authority, lowered === "https" || lowered === "wss" ? 443 : 80, target);
   return {
     form: "absolute",
     scheme: lowered,
@@ -73,23 +73,27 @@ function unescaped(text: string): string {
   return text.replace(/%([0-9A-Fa-f]{2})/g, (_, hex: string) => String.fromCharCode(parseInt(hex, 16)));
 }
 
-/** Reads `HOST:PORT` from a request line or from Host; the port is required unless there is a default. */
-export function parseAuthority(text: string, defaultPort?: number): Target {
+/**
+ * Reads `HOST:PORT` from a request line or from Host; the port is required unless there is a default. An error quotes
+ * `url` if that contains an `@`: an unescaped `/`, `?` or `#` ends the authority in the middle of a password.
+ */
+export function parseAuthority(text: string, defaultPort?: number, url = ""): Target {
+  const shown = url.includes("@") ? url : text;
   const match = /^(?:\[([0-9A-Fa-f:.]+)\]|([A-Za-z0-9._~!$&'()*+,;=%\x80-\xff-]+))(?::([0-9]{0,5}))?$/
     .exec(text);
   const written = match?.[1] ?? match?.[2];
   if (written === undefined || match?.[1]?.includes(":") === false) {
     throw unreadable(
-      text,
+      shown,
       "",
       "write example.com:443, 192.0.2.1:443 or [2001:db8::1]:443, without user or password",
     );
   }
   const host = canonicalHost(inUnicode(written));
-  if (typeof host !== "string") throw unreadable(text, `: ${host.problem}`, host.hint);
+  if (typeof host !== "string") throw unreadable(shown, `: ${host.problem}`, host.hint);
   const port = match?.[3] ? Number(match[3]) : defaultPort;
   if (port === undefined || port < 1 || port > 65535) {
-    throw unreadable(text, `: ${portFault(port)}`, `write ${formatTarget({ host, port: 443 })}`);
+    throw unreadable(shown, `: ${portFault(port)}`, `write ${formatTarget({ host, port: 443 })}`);
   }
   return { host, port };
 }

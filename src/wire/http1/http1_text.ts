@@ -1,3 +1,4 @@
+import { blanksBefore, isBlank, trimmed } from "./blanks.ts";
 import { Fields } from "./fields.ts";
 import { Http1Problem } from "./http1_problem.ts";
 
@@ -80,7 +81,8 @@ export function parseFields(lines: string, start: number, status: number, most: 
     const end = lines.indexOf("\r\n", at);
     const last = entries.at(-1);
     if (status === 502 && last && isBlank(lines.charCodeAt(at))) {
-      last[1] = `${last[1]} ${fieldText(last[0], trimmed(lines, at, end), status)}`.trim();
+      const more = fieldText(last[0], trimmed(lines, at, end), status);
+      last[1] += last[1] === "" || more === "" ? more : ` ${more}`;
       at = end + 2;
       continue;
     }
@@ -120,34 +122,20 @@ export function formatFields(fields: Iterable<readonly [string, string]>): strin
 export function quoted(text: string): string {
   const [start, rest] = [text.slice(0, mostQuoted), text.slice(mostQuoted)];
   // The text after the cut may be the end of a password, such as a long token.
-  const whole = /^[^\s/]*@/.test(rest) ? start.replace(/[^\s/]*$/, "…@") : start;
-  const shown = whole.replace(/[^\s/]*@/g, "…@");
+  const whole = /^\S*@/.test(rest) ? start.replace(userToEnd, "$1…@") : start;
+  const shown = whole.replace(user, "$1…@");
   return JSON.stringify(shown.length > 100 ? `${shown.slice(0, 100)}…` : shown);
 }
 
 /** The maximum length before passwords are masked, which takes quadratic time. */
 const mostQuoted = 300;
+/** The text before the last `@` of a word, after the scheme: a password may contain `/` that is not escaped. */
+const user = /((?:^|\s)(?:[A-Za-z][A-Za-z0-9+.-]*:\/\/)?)\S*@/g;
+const userToEnd = /((?:^|\s)(?:[A-Za-z][A-Za-z0-9+.-]*:\/\/)?)\S*$/;
 
 function fieldText(name: string, value: string, status: number): string {
   if (fieldValue.test(value)) return value;
   throw new Http1Problem(status, `Cannot read the field ${name}: a control character in its value`);
-}
-
-function trimmed(text: string, start: number, end: number): string {
-  let from = start;
-  while (from < end && isBlank(text.charCodeAt(from))) from++;
-  return text.slice(from, blanksBefore(text, from, end));
-}
-
-/** The start of the whitespace before `end`, not before `start`. */
-function blanksBefore(text: string, start: number, end: number): number {
-  let at = end;
-  while (at > start && isBlank(text.charCodeAt(at - 1))) at--;
-  return at;
-}
-
-function isBlank(code: number): boolean {
-  return code === 32 || code === 9;
 }
 
 function badName(name: string, status: number): Http1Problem {

@@ -218,7 +218,7 @@ for (
     {
       text: "listen: { dns: 127.0.0.1:53, auth: { users: [{ name: me, passwordFile: /p }] } }\n" +
         "dns: { loopback: 127.64.0.0/12 }",
-      says: /warning: dns\.loopback: has no passwords, unlike listen\.auth: every user of this machine/,
+      says: /warning: dns\.loopback: has no passwords, unlike listen\.auth: any local user/,
     },
     {
       text: "dns: { loopback: 127.64.0.0/12 }",

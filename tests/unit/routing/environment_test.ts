@@ -153,9 +153,9 @@ const notes: { asked: Asked; says: RegExp }[] = [
   { asked: { speaks: "http", socks: true }, says: /HTTP only/ },
   { asked: { speaks: "http", programs: "jdbc" }, says: /HTTP only/ },
   { asked: { programs: "node" }, says: /^Node\.js before 22\.21 and 24 ignores/ },
-  { asked: { programs: "ssh" }, says: /^ProxyJump and ProxyCommand of your ssh configuration do not apply/ },
-  { asked: { programs: "git" }, says: /^ProxyJump and ProxyCommand/ },
-  { asked: { programs: "ssh" }, says: /^ssh and scp read no variable: ssh -o ProxyCommand=/ },
+  { asked: { programs: "ssh" }, says: /^GIT_SSH_COMMAND overrides ProxyJump and ProxyCommand/ },
+  { asked: { programs: "git" }, says: /^GIT_SSH_COMMAND overrides/ },
+  { asked: { programs: "ssh" }, says: /^ssh and scp read no proxy variable: ssh -o ProxyCommand=/ },
   {
     asked: { programs: "all", credentials: { name: "me", password: "s3cret" } },
     says: /Java does not read a proxy password/,

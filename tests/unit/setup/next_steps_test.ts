@@ -19,7 +19,7 @@ const cases: {
     proposal: { routes: [route] },
     steps: [
       "start postern: postern proxy --background",
-      'in this shell: eval "$(postern env)"; in a browser, set the PAC file http://localhost:12000/proxy.pac',
+      'in this shell: eval "$(postern env)"; in a browser, set the PAC file http://127.0.0.1:12000/proxy.pac',
       "see the path to a host: postern explain --dial SERVICE.NAMESPACE.svc.lab:PORT",
     ],
   },

@@ -178,7 +178,7 @@ const cases: {
       "routes:",
       "  - { to: =x.internal, via: a }",
     ],
-    notes: /=x\.internal: ssh reaches it through a and through b; postern uses a/,
+    notes: /=x\.internal: both a and b reach it; postern uses a/,
   },
   {
     name: "hosts whose condition needs a command as if it failed",

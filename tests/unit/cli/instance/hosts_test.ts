@@ -60,7 +60,7 @@ Deno.test("hosts prints all known names in one order, and again the same", async
   const { code, out, said } = await hosts();
   assert.equal(code, 0);
   assert.equal(out, block("127.64.0.1 db.example # 6379", "127.64.0.2 one.example # 5432"));
-  assert.match(said, /listening for 2 names; every user of this machine can connect/);
+  assert.match(said, /listening for 2 names; any local user can connect/);
   assert.equal((await hosts()).out, out);
   assert.deepEqual([await isOpen("127.64.0.1", 6379), await isOpen("127.64.0.2")], [true, true]);
   await end();
@@ -93,7 +93,7 @@ Deno.test("an instance listens for printed names after a restart, until they are
   assert.deepEqual([await isOpen("127.64.0.1"), await isOpen("127.64.0.2")], [true, false]);
   assert.deepEqual(opened.lines.filter(({ level }) => level === "warn"), []);
   const { said } = await hosts("--release");
-  assert.equal(said, "postern: the printed names are released\n");
+  assert.equal(said, "postern: released the printed names\n");
   assert.equal(await isOpen("127.64.0.1"), true);
   await world.clock.advance(3_600_000);
   assert.equal(await isOpen("127.64.0.1"), false);
@@ -147,7 +147,7 @@ Deno.test("hosts fails without loopback addresses, and without an instance", asy
   assert.equal(code, 4);
   assert.match(
     said,
-    /Cannot list hosts: the instance gives names no loopback addresses\n.*set dns\.loopback/,
+    /Cannot list hosts: the instance assigns no loopback addresses\n.*set dns\.loopback/,
   );
   await end();
   assert.equal((await hosts()).code, 3);

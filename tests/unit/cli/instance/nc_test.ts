@@ -185,7 +185,7 @@ Deno.test("postern nc refuses a path through a host whose ProxyCommand runs it",
     env: { POSTERN_HOPS: "other jump1" },
   });
   assert.equal(await nc(world, "nc", "192.0.2.1:80"), 1);
-  assert.match(said(), /the ProxyCommand of ssh host "jump1" asks for it, and transport "corp"/);
+  assert.match(said(), /the ProxyCommand of ssh host "jump1" requests it, and transport "corp"/);
 });
 
 for (const words of [["https://me:secret@h:22"], ["socks5://me:secret@h", "22"], ["me:secret@h:22"]]) {

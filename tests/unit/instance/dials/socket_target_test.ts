@@ -19,7 +19,10 @@ for (const path of spellings) {
       connectToSocket({ network, files: files as unknown as MemoryWorld["files"], places }, path, {
         signal: new AbortController().signal,
       }),
-      { code: "not_allowed", message: `Cannot connect to "${path}": the control sockets are there` },
+      {
+        code: "not_allowed",
+        message: `Cannot connect to "${path}": postern's control sockets are in that directory`,
+      },
     );
   });
 }

@@ -27,7 +27,7 @@ function lent() {
   return { updates: lentForwards(open, clock), closed, ends, clock };
 }
 
-Deno.test("lentForwards() tells the addresses, a sign of life each second, and the end of the instance", async () => {
+Deno.test("lentForwards() tells the addresses, a heartbeat each second, and the end of the instance", async () => {
   const { updates, closed, ends, clock } = lent();
   assert.deepEqual((await updates.next()).value, {
     kind: "bound",

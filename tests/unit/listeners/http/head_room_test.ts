@@ -54,7 +54,7 @@ Deno.test("serveMixed() bounds the memory of many slow heads, and needs none aft
   }
   const refused = answers.filter((text) =>
     text.startsWith(
-      "HTTP/1.1 503 cannot read a head of more than 65536 bytes now: incomplete large heads already take 32 MiB",
+      "HTTP/1.1 503 cannot buffer another large head: incomplete heads already use 32 MiB",
     )
   );
   assert.ok(refused.length > 20, `${refused.length} refused`);

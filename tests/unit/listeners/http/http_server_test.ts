@@ -109,6 +109,14 @@ for (const { name, lines, status } of closings) {
   });
 }
 
+Deno.test("serveOnlyPages() accepts long lines, and names listen.limits.head only where it applies", async () => {
+  const { client } = serving(echo);
+  const answer = await client.ask(`GET /${"x".repeat(60_000)} HTTP/1.1`, "Host: a");
+  assert.equal(answer.status, 200);
+  const refused = await client.ask("GET / HTTP/1.1", `X: ${"x".repeat(70_000)}`);
+  assert.deepEqual([refused.status, refused.text], [431, "Cannot read a head of more than 65536 bytes\n"]);
+});
+
 Deno.test("serveOnlyPages() refuses a chunked body that grows too large", async () => {
   const { client, near, served } = serving(echo);
   await client.write("POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n");

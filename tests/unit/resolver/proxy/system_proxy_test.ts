@@ -131,24 +131,36 @@ for (const { name, platform, session, before } of places) {
       assert.equal(await readProxyState(world), undefined);
     });
 
-    Deno.test(`setSystemProxy() on ${name} with ${settings} can be undone after a failure of any command`, async () => {
-      const whole = start();
-      await whole.set();
-      for (let fails = 1; fails <= whole.ran.length; fails++) {
-        const fake = start();
-        fake.fails = fails;
-        const failed = await fake.set().then(() => false, () => true);
-        fake.fails = undefined;
-        // Only the message to running programs may fail.
-        assert.equal(failed, !whole.ran[fails - 1]?.startsWith("dbus-send"), whole.ran[fails - 1]);
-        await restoreSystemProxy(fake.world, { signal });
-        restored(fake);
-      }
-    });
+    for (const first of [undefined, other]) {
+      const after = first === undefined ? "" : ", also after another address";
+      Deno.test(`setSystemProxy() on ${name} with ${settings} can be undone after a failure of any command${after}`, async () => {
+        const begun = async () => {
+          const fake = start();
+          if (first !== undefined) await fake.set(first);
+          fake.ran.length = 0;
+          return fake;
+        };
+        const whole = await begun();
+        await whole.set();
+        for (let fails = 1; fails <= whole.ran.length; fails++) {
+          for (const isRepeated of [false, true]) {
+            const fake = await begun();
+            fake.fails = fails;
+            const failed = await fake.set().then(() => false, () => true);
+            fake.fails = undefined;
+            // Only the message to running programs may fail.
+            assert.equal(failed, !whole.ran[fails - 1]?.startsWith("dbus-send"), whole.ran[fails - 1]);
+            if (isRepeated) await fake.set();
+            await restoreSystemProxy(fake.world, { signal });
+            restored(fake);
+          }
+        }
+      });
+    }
   }
 }
 
-Deno.test("the former settings are stored for the user alone before the first change", async () => {
+Deno.test("the previous settings are stored for the user alone before the first change", async () => {
   const fake = new FakeDesktop("linux");
   fake.isDeaf = true;
   await assert.rejects(fake.set(), {
@@ -169,7 +181,7 @@ Deno.test("restoreSystemProxy() leaves a setting that another program changed, a
   assert.deepEqual([...fake.values], [["mode", "'manual'"]]);
 });
 
-Deno.test("setSystemProxy() takes what another program set meanwhile as the former settings", async () => {
+Deno.test("setSystemProxy() takes what another program set meanwhile as the previous settings", async () => {
   const fake = new FakeDesktop("linux");
   await fake.set();
   fake.values.set("mode", "'manual'");
@@ -195,7 +207,7 @@ Deno.test("setSystemProxy() does not mix the settings of two desktops", async ()
   const fake = new FakeDesktop("linux");
   await fake.set();
   await assert.rejects(setSystemProxy(fake.world, { name: "kde", id: "default", url }, { signal }), {
-    message: "Cannot set the system proxy: postern still holds the settings of GNOME",
+    message: "Cannot set the system proxy: postern has set it in GNOME",
   });
 });
 
@@ -234,18 +246,19 @@ Deno.test("readProxyState() refuses a damaged file and another version", async (
   }
 });
 
-Deno.test("pacAddress() prefers loopback without a password", () => {
+Deno.test("pacAddress() takes only loopback, and prefers it without a password", () => {
   const listener = (kind: string, address: string, auth = false) => ({ kind, address, auth });
   assert.equal(
     pacAddress([
       listener("socks", "127.0.0.1:1"),
       listener("unix", "/run/x"),
       listener("dns", "127.0.0.1:53"),
+      listener("mixed", "192.0.2.1:2"),
+      listener("http", "127.0.0.1:0"),
     ]),
     undefined,
   );
   const all = [
-    listener("mixed", "192.0.2.1:1", true),
     listener("http", "192.0.2.1:2"),
     listener("mixed", "127.0.0.1:3", true),
     listener("http", "[::]:4"),
@@ -254,8 +267,6 @@ Deno.test("pacAddress() prefers loopback without a password", () => {
     const expected of [
       "http://[::1]:4/proxy.pac",
       "http://127.0.0.1:3/proxy.pac",
-      "http://192.0.2.1:2/proxy.pac",
-      "http://192.0.2.1:1/proxy.pac",
     ]
   ) {
     assert.equal(pacAddress(all), expected);

@@ -55,6 +55,8 @@ const refused = [
   { fields: "Transfer-Encoding: chunked\r\nTransfer-Encoding: identity\r\n", status: 400 },
   { fields: "Transfer-Encoding:\r\n", status: 400 },
   { fields: "Transfer-Encoding: \x0bchunked\r\n", status: 400 },
+  { fields: "Transfer-Encoding: chunked\xa0\r\n", status: 400 },
+  { fields: "Content-Length: 3\xa0\r\n", status: 400 },
 ];
 for (const { fields, status } of refused) {
   Deno.test(`requestFraming() rejects ${JSON.stringify(fields)} with ${status}`, () => {

@@ -158,6 +158,18 @@ Deno.test("requestTarget() does not quote a target's password", () => {
   });
 });
 
+Deno.test("requestTarget() does not quote a password with characters that end the authority", () => {
+  for (const password of ["se/cret", "se?cret", "se#cret", "secret/x@y"]) {
+    for (const start of ["http://", "ftp+x://", ""]) {
+      const target = `${start}me:${password}@a.example:80/`;
+      assert.throws(() => requestTarget({ method: "GET", target }), (error) => {
+        return error instanceof Error && error.message.includes("…@a.example") &&
+          !/me|se/.test(error.message);
+      }, target);
+    }
+  }
+});
+
 Deno.test("requestTarget() does not quote a password of any length", () => {
   for (const length of [6, 100, 292, 293, 294, 295, 5000]) {
     const target = `me:${"secret".padEnd(length, "x")}@a.example:443`;

@@ -181,6 +181,7 @@ Deno.test("decodeResponseHead() removes spaces before a colon, and joins a folde
       { folded: "\tb\r\n  c", value: "b b c" },
       { folded: " : c", value: "b : c" },
       { folded: " ", value: "b" },
+      { folded: " \xc3\xa0", value: "b \xc3\xa0" },
     ]
   ) {
     const text = `HTTP/1.1 200 OK\r\nA: b\r\n${folded}\r\nC: d\r\n\r\n`;
