@@ -61,7 +61,7 @@ export class SshChannels {
       reject(signal.reason);
     };
     const id = this.#freeId();
-    const receives = this.#link.share ?? firstWindow;
+    const receives = this.#link.share === undefined ? firstWindow : smallestShare;
     const opening: Opening = {
       target,
       receives,
@@ -200,8 +200,11 @@ interface Opening {
 
 type Confirmation = Parameters<SshMessageHandlers["CHANNEL_OPEN_CONFIRMATION"]>[1];
 
-/** A channel with less would wait for the server too often. */
-const smallestShare = 128 * 1024;
+/**
+ * A channel with less would wait for the server too often. A new channel starts with it: many that open together must
+ * not exceed the shared window.
+ */
+const smallestShare = 64 * 1024;
 
 /** ssh2's limit (RFC 4253, section 6.1 requires 35000 bytes in total). */
 const largestPacket = 32 * 1024;
