@@ -34,6 +34,25 @@ for (const cipher of ["chacha20-poly1305@openssh.com", "aes128-gcm@openssh.com",
   });
 }
 
+peerTest("an ssh session changes its keys during 32 uploads", sshPeers, async (paths) => {
+  await using lab = await SshLab.create(paths);
+  await using sink = new TargetServer(async (client) => {
+    let count = 0;
+    for (let bytes = await client.some(); bytes; bytes = await client.some()) count += bytes.length;
+    await client.send(`${count}`);
+  });
+  const sshd = await lab.start("jump1", { config: ["RekeyLimit 4M", "LogLevel DEBUG1"] });
+  await using ssh = new SshTransports([lab.host(sshd)]);
+  const transport = ssh.to("jump1");
+  const bytes = patternBytes(8_000_000);
+  await Promise.all(Array.from({ length: 32 }, async () => {
+    await using conn = await transport.dial({ host: "127.0.0.1", port: sink.port }, { signal });
+    assert.equal(new TextDecoder().decode(await echoed(conn, bytes)), `${bytes.length}`);
+  }));
+  assert.ok((sshd.log.match(/SSH2_MSG_NEWKEYS received/g)?.length ?? 0) > 1);
+  assert.equal(transport.status().hops[0]?.reconnects, 0);
+});
+
 peerTest("an ssh session serves 500 concurrent connections, and releases them", sshPeers, async (paths) => {
   await using lab = await SshLab.create(paths);
   await using echo = echoServer();

@@ -156,6 +156,11 @@ export class SshEngine {
     return this.#protocol._kex.sessionID;
   }
 
+  /** Whether ssh2 queues data until the keys are exchanged. */
+  get isExchangingKeys(): boolean {
+    return this.#protocol._kexinit !== undefined;
+  }
+
   /** Sends our version. */
   start(): void {
     this.#protocol.start();

@@ -5,6 +5,8 @@ import type { ChaChaPolyCipher, ChaChaPolyDecipher, ChaChaTools, Poly1305 } from
 export interface Ssh2Protocol {
   /** Private in ssh2: signatures that ssh2 cannot make need the session id. */
   readonly _kex: { readonly sessionID: Uint8Array };
+  /** Private in ssh2: our offer during a key exchange; ssh2 queues all data until its end, without a bound. */
+  readonly _kexinit: Uint8Array | undefined;
   /** Private in ssh2: the current ciphers, which hold memory outside the isolate. */
   _cipher?: Ssh2Cipher | ChaChaPolyCipher;
   _decipher?: Ssh2Decipher | ChaChaPolyDecipher;

@@ -35,6 +35,8 @@ export class SshSession implements AsyncDisposable {
   readonly #signIn: SshSignIn;
   readonly #end = Promise.withResolvers<void>();
   readonly #keysExchanged = Promise.withResolvers<void>();
+  /** Uploads that wait for new keys. */
+  #newKeys: PromiseWithResolvers<void> | undefined;
   readonly #channels: SshChannels;
   #engine: SshEngine | undefined;
   #hasKeys = false;
@@ -80,7 +82,7 @@ export class SshSession implements AsyncDisposable {
     this.#channels = new SshChannels({
       label,
       engine: () => this.isOver ? undefined : this.#engine,
-      room: () => this.#output.room(),
+      room: () => this.#room(),
       now: () => clock.now(),
       roundTrip: () => this.#roundTrips.shortest,
     });
@@ -242,6 +244,18 @@ export class SshSession implements AsyncDisposable {
   #onKeys(): void {
     this.#hasKeys = true;
     this.#keysExchanged.resolve();
+    this.#wakeUploads();
+  }
+
+  #wakeUploads(): void {
+    this.#newKeys?.resolve();
+    this.#newKeys = undefined;
+  }
+
+  /** Without waiting for new keys, uploads would fill the queue of ssh2, and after it the output. */
+  #room(): Promise<void> | undefined {
+    if (!this.#engine?.isExchangingKeys) return this.#output.room();
+    return (this.#newKeys ??= Promise.withResolvers<void>()).promise;
   }
 
   #handlers(): SshMessageHandlers {
@@ -274,6 +288,7 @@ export class SshSession implements AsyncDisposable {
     this.#pulse[Symbol.dispose]();
     this.#engine?.free();
     this.#output.close();
+    this.#wakeUploads();
     this.#keysExchanged.reject(error);
     this.#signIn.onLost(error);
     this.#channels.fail(error);
