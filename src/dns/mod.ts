@@ -5,10 +5,9 @@ export { dnsSection } from "./dns_settings.ts";
 export { addressAt, type FakeRange, lookupRange, placeIn } from "./fake_range.ts";
 export {
   decodeDnsMessage,
-  dnsClasses,
   dnsFrameDecoder,
   type DnsMessage,
-  dnsQueryOpcode,
+  dnsQuestion,
   dnsRcodes,
   encodeDnsFrame,
   encodeDnsMessage,

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { createSocket } from "node:dgram";
 import { once } from "node:events";
-import { decodeDnsMessage, dnsClasses, dnsQueryOpcode, encodeDnsMessage } from "../../src/dns/mod.ts";
+import { decodeDnsMessage, dnsQuestion, encodeDnsMessage } from "../../src/dns/mod.ts";
 import { KubeHome } from "../support/kube_instance.ts";
 import { pod } from "../support/kube_objects.ts";
 import { isLongRun } from "../support/long_runs.ts";
@@ -157,22 +157,7 @@ class Resolver implements Disposable {
     const id = this.#next = (this.#next + 1) & 0xffff;
     const { promise, resolve } = Promise.withResolvers<string>();
     this.#waiting.set(id, resolve);
-    this.#socket.send(encodeDnsMessage({
-      id,
-      isResponse: false,
-      opcode: dnsQueryOpcode,
-      isAuthoritative: false,
-      isTruncated: false,
-      wantsRecursion: true,
-      offersRecursion: false,
-      isAuthentic: false,
-      isUnchecked: false,
-      rcode: 0,
-      questions: [{ name, type: "A", class: dnsClasses.internet }],
-      answers: [],
-      authorities: [],
-      additionals: [],
-    }));
+    this.#socket.send(encodeDnsMessage(dnsQuestion(id, name, "A")));
     return promise;
   }
 

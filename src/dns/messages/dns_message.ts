@@ -72,6 +72,26 @@ export interface DnsMessage extends DnsHeader {
   readonly edns?: Edns;
 }
 
+/** A query for the addresses of a name, from a client that wants recursion. */
+export function dnsQuestion(id: number, name: string, type: "A" | "AAAA"): DnsMessage {
+  return {
+    id,
+    isResponse: false,
+    opcode: dnsQueryOpcode,
+    isAuthoritative: false,
+    isTruncated: false,
+    wantsRecursion: true,
+    offersRecursion: false,
+    isAuthentic: false,
+    isUnchecked: false,
+    rcode: dnsRcodes.noError,
+    questions: [{ name, type, class: dnsClasses.internet }],
+    answers: [],
+    authorities: [],
+    additionals: [],
+  };
+}
+
 //  0  1  2  3  4  5  6  7  8  9  0  1  2  3  4  5
 // +--+--+--+--+--+--+--+--+--+--+--+--+--+--+--+--+
 // |                      ID                       |   RFC 1035, section 4.1.1

@@ -3,10 +3,9 @@ import { PosternError, withContext } from "../../words/mod.ts";
 import type { Dialer } from "../../world/mod.ts";
 import {
   decodeDnsMessage,
-  dnsClasses,
   dnsFrameDecoder,
   type DnsMessage,
-  dnsQueryOpcode,
+  dnsQuestion,
   dnsRcodes,
   encodeDnsFrame,
   encodeDnsMessage,
@@ -119,7 +118,7 @@ async function ask(conn: Conn, name: string): Promise<Known> {
   const first = Math.floor(Math.random() * 0xfffe);
   const questions = (["A", "AAAA"] as const).map((type, at) => ({ id: first + at, type }));
   for (const { id, type } of questions) {
-    await conn.write(encodeDnsFrame(encodeDnsMessage(question(id, name, type))));
+    await conn.write(encodeDnsFrame(encodeDnsMessage(dnsQuestion(id, name, type))));
   }
   const messages = new Messages(conn, { limit: 0xffff + 2 });
   const known: Known[] = [];
@@ -144,25 +143,6 @@ async function ask(conn: Conn, name: string): Promise<Known> {
   // Only results with addresses set the time to live: most names lack one family.
   const telling = addresses.length > 0 ? known.filter(({ addresses }) => addresses.length > 0) : known;
   return { addresses, ttl: Math.min(failure ? nothingTtl : longestTtl, ...telling.map(({ ttl }) => ttl)) };
-}
-
-function question(id: number, name: string, type: "A" | "AAAA"): DnsMessage {
-  return {
-    id,
-    isResponse: false,
-    opcode: dnsQueryOpcode,
-    isAuthoritative: false,
-    isTruncated: false,
-    wantsRecursion: true,
-    offersRecursion: false,
-    isAuthentic: false,
-    isUnchecked: false,
-    rcode: dnsRcodes.noError,
-    questions: [{ name, type, class: dnsClasses.internet }],
-    answers: [],
-    authorities: [],
-    additionals: [],
-  };
 }
 
 /** The addresses of a name and of its aliases. */
