@@ -68,9 +68,7 @@ export class InstanceStream extends StreamedConn implements Conn {
   abort(reason: unknown = new DOMException("The connection was dropped", "AbortError")): void {
     this.#failure ??= reason;
     this.#conn.abort(reason);
-    const tell = this.onAbort;
-    this.onAbort = undefined;
-    tell?.(reason);
+    this.tellAbort(reason);
   }
 
   async [Symbol.asyncDispose](): Promise<void> {

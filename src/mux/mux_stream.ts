@@ -195,12 +195,6 @@ export abstract class MuxStream extends StreamedConn implements Conn {
     this.#over("lost");
   }
 
-  protected tellAbort(reason: unknown): void {
-    const tell = this.onAbort;
-    this.onAbort = undefined;
-    tell?.(reason);
-  }
-
   #fail(error: unknown, { dropsHeld }: { readonly dropsHeld: boolean }): void {
     this.#failure ??= error;
     if (dropsHeld) this.inbox.clear();

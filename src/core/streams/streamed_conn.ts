@@ -11,6 +11,13 @@ export abstract class StreamedConn implements Pick<Conn, "readable" | "writable"
   abstract closeWrite(): Promise<void>;
   abstract abort(reason?: unknown): void;
 
+  /** Calls `onAbort` once, for a connection that has it. */
+  protected tellAbort(this: Pick<Conn, "onAbort">, reason: unknown): void {
+    const tell = this.onAbort;
+    this.onAbort = undefined;
+    tell?.(reason);
+  }
+
   get readable(): ReadableStream<Uint8Array<ArrayBuffer>> {
     return this.#readable ??= readableOf(this);
   }

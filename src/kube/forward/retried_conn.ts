@@ -94,9 +94,7 @@ export class RetriedConn extends StreamedConn implements Conn {
     this.#looking?.abort(reason);
     this.#conn.onAbort = undefined;
     this.#conn.abort(reason);
-    const tell = this.onAbort;
-    this.onAbort = undefined;
-    tell?.(reason);
+    this.tellAbort(reason);
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
@@ -157,10 +155,6 @@ export class RetriedConn extends StreamedConn implements Conn {
   #listen(): void {
     const conn = this.#conn;
     if (!("onAbort" in conn)) return;
-    conn.onAbort = (reason) => {
-      const tell = this.onAbort;
-      this.onAbort = undefined;
-      tell?.(reason);
-    };
+    conn.onAbort = (reason) => this.tellAbort(reason);
   }
 }

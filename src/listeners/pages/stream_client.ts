@@ -67,9 +67,7 @@ export class StreamClient extends StreamedConn implements Conn {
     this.#failRead?.(reason);
     if (this.#isWriting || this.#isEnded) this.#conn.abort(reason);
     else this.#ending = this.#lastWord(reason);
-    const tell = this.onAbort;
-    this.onAbort = undefined;
-    tell?.(reason);
+    this.tellAbort(reason);
   }
 
   async [Symbol.asyncDispose](): Promise<void> {

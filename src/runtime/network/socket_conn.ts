@@ -60,10 +60,8 @@ export class SocketConn extends StreamedConn implements Conn {
 
   abort(reason: unknown = new DOMException("The connection was dropped", "AbortError")): void {
     this.#reason ??= reason;
-    const tell = this.onAbort;
-    this.onAbort = undefined;
     this.#close();
-    tell?.(reason);
+    this.tellAbort(reason);
   }
 
   [Symbol.asyncDispose](): Promise<void> {

@@ -146,9 +146,7 @@ class PipeConn extends StreamedConn implements Conn {
   abort(reason: unknown = new DOMException("The connection was dropped", "AbortError")): void {
     if (this.#failure !== undefined) return;
     this.#drop(reason);
-    const tell = this.onAbort;
-    this.onAbort = undefined;
-    tell?.(reason);
+    this.tellAbort(reason);
   }
 
   async [Symbol.asyncDispose](): Promise<void> {

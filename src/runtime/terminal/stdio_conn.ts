@@ -85,9 +85,7 @@ export class StdioConn extends StreamedConn implements Conn {
   abort(reason: unknown = new DOMException("The connection was dropped", "AbortError")): void {
     if (this.#failure !== undefined) return;
     this.#drop(reason);
-    const tell = this.onAbort;
-    this.onAbort = undefined;
-    tell?.(reason);
+    this.tellAbort(reason);
   }
 
   [Symbol.asyncDispose](): Promise<void> {
